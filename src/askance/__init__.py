@@ -1,0 +1,54 @@
+"""Online active learning: predict every event, ask for a few labels, learn from the answers.
+
+Importing this package is cheap: what a name needs is imported when the name is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from askance import budgets, queries, updates
+    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.files import load
+    from askance.learner.presets import algorithms, make
+    from askance.learner.trace import Decision, Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ActiveClassifier",
+    "Decision",
+    "Trace",
+    "algorithms",
+    "budgets",
+    "load",
+    "make",
+    "queries",
+    "updates",
+]
+
+_HOMES = {
+    "ActiveClassifier": "askance.learner.classifier",
+    "Decision": "askance.learner.trace",
+    "Trace": "askance.learner.trace",
+    "algorithms": "askance.learner.presets",
+    "load": "askance.learner.files",
+    "make": "askance.learner.presets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in ("budgets", "queries", "updates"):
+        value = importlib.import_module(f"askance.{name}")
+    else:
+        raise AttributeError(f"module 'askance' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,97 @@
+"""The ``askance`` command: one file per command, each a thin skin over the library.
+
+To add a command, write ``cli/<name>.py`` with a ``command = Command(...)`` and put it into ``COMMANDS``.
+Command files import nothing heavy at the top and the rest inside ``run``, so that help is there at once.
+
+Exit codes: 0 done, 2 bad input (one sentence on stderr), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+import askance
+from askance.cli import algorithms, demo
+from askance.cli.command import Command, Parser, nearest
+from askance.errors import AskanceError
+
+COMMANDS: dict[str, Command] = {module.command.name: module.command for module in (demo, algorithms)}
+
+DESCRIPTION = """\
+Online active learning: predict every event of a stream, ask for few labels.
+
+commands:
+"""
+EPILOG = """\
+examples:
+  askance demo
+  askance algorithms --help
+"""
+
+
+def parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of ``askance`` itself and those of its commands."""
+    # argparse's own list of commands breaks the line after every name longer than most.
+    names = "\n".join(f"  {name:<14}{command.summary}" for name, command in COMMANDS.items())
+    top = Parser(prog="askance", usage="askance COMMAND [options]", description=DESCRIPTION + names, epilog=EPILOG)
+    top.add_argument("--version", action="store_true", help="print the version and exit")
+    listed = top.add_subparsers(dest="command", prog="askance", help=argparse.SUPPRESS, parser_class=Parser)
+    commands = {}
+    for name, command in COMMANDS.items():
+        commands[name] = listed.add_parser(name, description=command.description, epilog=command.epilog)
+        command.configure(commands[name])
+    return top, commands
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (default: the process's own) and return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # "?" for what the terminal cannot show
+            stream.reconfigure(errors="replace")
+    try:
+        code = dispatch(words)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        forget_output()
+        return 1
+    except (AskanceError, OSError) as error:
+        forget_output()
+        name = named(words)
+        print(f"askance {name}: {error}" if name else f"askance: {error}", file=sys.stderr)
+        return 2
+
+
+def forget_output() -> None:
+    """What could not be written now cannot be written at exit either, and Python would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def named(words: list[str]) -> str | None:
+    """The command a command line names: no option stands before it."""
+    return next((word for word in words if not word.startswith("-")), None)
+
+
+def dispatch(words: list[str]) -> int:
+    top, commands = parsers()
+    name = named(words)
+    if name is not None and name not in COMMANDS:
+        top.error(f"there is no command {name!r}{nearest(name, COMMANDS)}")
+    options, unknown = top.parse_known_args(words)
+    if unknown:
+        asked = commands.get(options.command, top)
+        asked.error(f"{unknown[0]!r} is not known here{nearest(unknown[0], asked.option_strings())}")
+    if options.version:
+        print(f"askance {askance.__version__}")
+        return 0
+    if options.command is None:
+        top.print_help()
+        return 0
+    return COMMANDS[options.command].run(options)

@@ -1,0 +1,55 @@
+"""How results are printed: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+BARS = "▁▂▃▄▅▆▇█"
+PLAIN_BARS = "_.:-=+*#"
+
+
+def console(width_in_a_pipe: int = 100) -> Console:
+    """Standard output; colours and live progress only if it is a terminal."""
+    from rich.console import Console
+
+    screen = Console(highlight=False)
+    if not screen.is_terminal and "COLUMNS" not in os.environ:
+        screen.width = width_in_a_pipe
+    return screen
+
+
+def print_json(value: Any) -> None:
+    """Print ``value`` as JSON that any parser accepts: NaN and infinities become null."""
+    print(json.dumps(plain(value), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if hasattr(value, "item"):  # a NumPy number or string
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def spark(shares: Iterable[float], lowest: float = 0.8) -> str:
+    """A line of small bars for numbers between ``lowest`` and 1."""
+    # The real output: while rich draws, sys.stdout is a stand-in without an encoding.
+    encoding = getattr(sys.__stdout__, "encoding", None) or "ascii"
+    bars = BARS if encoding.lower().startswith("utf") else PLAIN_BARS
+    levels = ((share - lowest) / (1.0 - lowest) * len(bars) for share in shares)
+    return "".join(bars[min(max(int(level), 0), len(bars) - 1)] for level in levels)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}%"

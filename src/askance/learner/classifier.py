@@ -1,0 +1,465 @@
+"""The scikit-learn face of the learner: run, ask, tell, partial_fit, predict."""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.learner.budget import Budget
+from askance.learner.events import Events, read_events, read_one, width_of_one
+from askance.learner.labels import distinct_labels, encode, encode_one
+from askance.learner.loop import NOT_GIVEN, Block, Record
+from askance.learner.machine import Combination, Machine, combine
+from askance.learner.rule import QueryRule, UpdateRule
+from askance.learner.state import State
+from askance.learner.trace import Decision, Trace
+
+LEARNED = ("_state", "_rng", "_counts", "_single", "_assembled", "classes_", "n_features_in_", "feature_names_in_")
+"""The attributes that ``fit`` replaces: everything that is not a parameter."""
+
+
+def _model_is_probabilistic(self: ActiveClassifier) -> bool:
+    return self._rules().update.probabilistic
+
+
+class ActiveClassifier(ClassifierMixin, BaseEstimator):
+    """Predict every event of a stream, ask for the labels worth having, and learn from the answers.
+
+    Parameters
+    ----------
+    update : UpdateRule, optional
+        How to learn from an answer; ``PassiveAggressive1()`` unless given.
+    query : QueryRule, optional
+        The probability of asking; ``Margin()`` unless given.
+    budget : None, int or Budget
+        How many labels may be bought. None: no limit. An int: that many in all.
+    classes : array-like, optional
+        The labels there are. A live stream needs them: the first label may come late. Otherwise they are taken from
+        the first labels seen by ``run``, ``fit`` or ``partial_fit``.
+    normalize : None or "l2"
+        Divide each event by its length.
+    intercept : bool, default False
+        Append a constant 1 to each event (after normalising).
+    n_features : int, optional
+        The number of features, where the first event may be a pair (columns, values), which does not tell.
+    random_state : None, int or numpy.random.Generator
+        Where the random numbers come from. Event t takes exactly one, whatever the rules and the size of the calls.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted. Of two, the second is the positive one.
+    n_features_in_ : int
+        The number of features.
+    coef_ : ndarray of shape (1 or n_classes, n_features)
+        The weights.
+    intercept_ : ndarray of shape (1 or n_classes,)
+        The weights of the constant; zero without one.
+    events_seen_, labels_asked_ : int
+        How many events were decided on, and for how many of them the label was asked.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("PAA-I", classes=["ham", "spam"], n_features=4, random_state=0)
+    >>> decision = clf.ask(([0, 2], [1.0, 2.0]))
+    >>> decision.label, decision.asked
+    ('spam', True)
+    >>> clf.tell(([0, 2], [1.0, 2.0]), "ham").predict([[1.0, 0.0, 2.0, 0.0]])
+    array(['ham'], dtype='<U4')
+    """
+
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _state: State
+    _counts: np.ndarray
+    _rng: np.random.Generator
+    _single: tuple[Record, np.ndarray]
+    _assembled: Machine
+
+    def __init__(
+        self,
+        update: UpdateRule | None = None,
+        query: QueryRule | None = None,
+        budget: int | Budget | None = None,
+        classes: Any = None,
+        normalize: str | None = None,
+        intercept: bool = False,
+        n_features: int | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.update = update
+        self.query = query
+        self.budget = budget
+        self.classes = classes
+        self.normalize = normalize
+        self.intercept = intercept
+        self.n_features = n_features
+        self.random_state = random_state
+
+    # --- playing a stream --------------------------------------------------------------------------------
+
+    def run(self, X: Any, y: Any) -> Trace:
+        """Play a stream whose labels are known: predict, ask, and learn from what was asked.
+
+        A second call goes on where the first ended. The result is the same, bit for bit, for any division of the
+        stream into calls, and the same as a loop of ``ask`` and, where asked, ``tell``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_events, n_features)
+        y : array-like of shape (n_events,)
+            The labels. Only those that are asked for are looked at by the learner.
+        """
+        events, answers = self._read(X, y)
+        machine = self._machine()
+        n = events.n_events
+        record = Record(
+            predicted=np.empty(n, np.int32),
+            margin=np.empty(n),
+            variance=np.empty(n if machine.keeps_variance else 0),
+            probability=np.empty(n),
+            asked=np.empty(n, np.bool_),
+        )
+        uniforms = self._rng.random(n)
+        seconds = 0.0
+        for which, block in events.blocks(machine.preparation):
+            part = record if which == slice(0, n) else Record(*(array[which] for array in record))
+            began = perf_counter()
+            machine.play(
+                machine.parameters, self._state, self._counts, block, uniforms[which], answers[which],
+                machine.weighted, part,
+            )  # fmt: skip
+            seconds += perf_counter() - began
+        return Trace(
+            classes=self.classes_,
+            predicted_index=record.predicted,
+            truth_index=answers,
+            margin=record.margin,
+            variance=record.variance,
+            probability=record.probability,
+            asked=record.asked,
+            seconds=seconds,
+            probabilistic=machine.probabilistic,
+        )
+
+    def ask(self, x: Any) -> Decision:
+        """Predict one event and decide whether its label is wanted.
+
+        Parameters
+        ----------
+        x : 1-D array-like, 1-row CSR matrix, or pair (columns, values)
+        """
+        machine, block = self._one_event(x)
+        record, answers = self._single
+        machine.play(
+            machine.parameters, self._state, self._counts, block, self._rng.random(1), answers,
+            machine.weighted, record,
+        )  # fmt: skip
+        chance = float(record.probability[0])
+        return Decision(
+            label=self.classes_[record.predicted[0]],
+            margin=float(record.margin[0]),
+            probability=chance,
+            asked=bool(record.asked[0]),
+            weight=1.0 / chance if chance > 0.0 else 0.0,
+        )
+
+    def tell(self, x: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn from an answer, whenever it comes.
+
+        Parameters
+        ----------
+        x : 1-D array-like, 1-row CSR matrix, or pair (columns, values)
+        y : label
+        weight : float, default 1.0
+            The answer's importance, ``Decision.weight``. Rules that are not weighted learn each answer once,
+            whatever its weight.
+        """
+        if not 0.0 <= weight < np.inf:
+            raise InvalidParameter(f"weight must be a finite number of 0 or more, got {weight}.")
+        machine, block = self._one_event(x)
+        answer = encode_one(y, self.classes_)
+        weights = np.array([weight if machine.weighted else 1.0])
+        self._counts[2] += machine.teach(
+            machine.parameters.update, self._state, block, np.array([answer], np.int32), weights
+        )
+        return self
+
+    # --- scikit-learn ------------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from given labels; ask nothing, and leave the budget and the random numbers alone.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_events, n_features)
+        y : array-like of shape (n_events,)
+        classes : array-like, optional
+            The labels there are, at the first call; as the parameter of that name.
+        sample_weight : array-like of shape (n_events,), optional
+            Importance of each event, for update rules that are weighted. 0 skips an event for any rule.
+        """
+        events, answers = self._read(X, y, classes)
+        machine = self._machine()
+        weights = np.ones(events.n_events)
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not machine.weighted and not np.isin(weights, (0.0, 1.0)).all():
+                rule = type(self._rules().update).__name__
+                raise InvalidInput(
+                    f"{rule} learns every answer with the same weight; leave sample_weight out, "
+                    "or use a weighted rule such as Probit."
+                )
+        for which, block in events.blocks(machine.preparation):
+            machine.teach(machine.parameters.update, self._state, block, answers[which], weights[which])
+        return self
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then learn from the given labels once, in order."""
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh.partial_fit(X, y)
+        for name in LEARNED:
+            self.__dict__.pop(name, None)
+            if name in fresh.__dict__:
+                self.__dict__[name] = fresh.__dict__[name]
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The predicted labels."""
+        predicted, _ = self._look(X)
+        return self.classes_[predicted]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """How far each event lies towards the second of two classes, or the score of each of several classes.
+
+        For two classes this is the margin; with one weight vector per class, the difference of their scores; and for
+        a rule with probabilities margin / sqrt(variance + 1), which orders events as ``predict_proba`` does.
+        """
+        _, scores = self._look(X)
+        if len(self.classes_) > 2:
+            return scores
+        if self._state.scores.size > 1:
+            return scores[:, 1] - scores[:, 0]
+        return _in_spreads(scores) if self._rules().update.probabilistic else scores[:, 0]
+
+    @available_if(_model_is_probabilistic)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class (update rules that have one: ``Probit``)."""
+        _, scores = self._look(X)
+        z = _in_spreads(scores)
+        return np.column_stack([ndtr(-z), ndtr(z)])
+
+    @available_if(_model_is_probabilistic)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of ``predict_proba``."""
+        _, scores = self._look(X)
+        z = _in_spreads(scores)
+        return np.column_stack([log_ndtr(-z), log_ndtr(z)])
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights, one row per weight vector, the constant's left out."""
+        return self._coefficients()[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The weights of the constant; zero without one."""
+        weights = self._coefficients()
+        return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+
+    @property
+    def events_seen_(self) -> int:
+        """How many events were decided on."""
+        return int(self._counts[0]) if hasattr(self, "_counts") else 0
+
+    @property
+    def labels_asked_(self) -> int:
+        """For how many events the label was asked."""
+        return int(self._counts[1]) if hasattr(self, "_counts") else 0
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that ``askance.load`` reads: no pickle, versioned, checked."""
+        from askance.learner.files import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self._rules().update.multiclass is not None
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = super().__getstate__()
+        return {name: value for name, value in kept.items() if name not in ("_assembled", "_single")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_state"):
+            self._single = _room_for_one()
+            self._state = State(*(_writable(array) for array in self._state))
+            self._counts = _writable(self._counts)
+
+    # --- the parts ---------------------------------------------------------------------------------------
+
+    def check_rules(self) -> None:
+        """Refuse parameters that cannot work, before the first event."""
+        rules = self._rules()
+        rules.check()
+        if self.n_features is not None and not (
+            isinstance(self.n_features, int | np.integer) and 0 < self.n_features < 2**31 - 1
+        ):
+            raise InvalidParameter(f"n_features must be a whole number of 1 or more, got {self.n_features!r}.")
+        if self.classes is not None:
+            rules.update.kernels(len(distinct_labels(self.classes, "classes")))
+        self._generator()
+
+    def _given(self) -> tuple[Any, ...]:
+        return self.update, self.query, self.budget, self.normalize, self.intercept
+
+    def _rules(self) -> Combination:
+        return combine(*self._given())
+
+    def _machine(self) -> Machine:
+        """The compiled combination. Parameters changed meanwhile take effect with the next call."""
+        machine: Machine | None = self.__dict__.get("_assembled")
+        if machine is None or not machine.is_made_from(self._given()):
+            machine = self._assembled = Machine(self._rules(), len(self.classes_), self.n_features_in_)
+            machine.remember(self._given())
+        return machine
+
+    def _generator(self) -> np.random.Generator:
+        if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's tools pass one at times
+            return np.random.default_rng(self.random_state.randint(2**31))
+        try:
+            return np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise InvalidParameter(
+                "random_state must be None, a whole number of 0 or more or a numpy Generator, "
+                f"got {self.random_state!r}."
+            ) from None
+
+    def _begin(self, classes: np.ndarray, n_features: int) -> None:
+        """Make the state of a model that has learned nothing."""
+        if len(classes) < 2:
+            raise InvalidInput(
+                f"there is only one class, {classes[0]!r}; learning needs two or more. Name them all with classes=."
+                if len(classes)
+                else "there are no classes; name them with classes=."
+            )
+        if self.n_features is not None and n_features != self.n_features:
+            raise InvalidInput(
+                f"X has {n_features} features, but this classifier was made with n_features={self.n_features}."
+            )
+        self.check_rules()
+        update = self._rules().update
+        update.kernels(len(classes))
+        state = update.start(n_features + bool(self.intercept), len(classes))
+        self._rng = self._generator()
+        self._state = state
+        self._counts = np.zeros(3, np.int64)
+        self._single = _room_for_one()
+        self.classes_ = classes
+        self.n_features_in_ = n_features
+
+    def _read(self, X: Any, y: Any, classes: Any = None) -> tuple[Events, np.ndarray]:
+        """Check events and labels; begin if this is the first time. Nothing changes before all is found well."""
+        is_first = not hasattr(self, "_state")
+        had_names = hasattr(self, "feature_names_in_")
+        had_width = hasattr(self, "n_features_in_")
+        try:
+            X, y = validate_data(
+                self, X, y, reset=is_first, accept_sparse="csr", dtype="numeric", ensure_all_finite=False,
+                multi_output=False, y_numeric=False,
+            )  # fmt: skip
+            events = read_events(X)
+            known = self._known_classes(y, classes)
+            answers = encode(y, known)
+            if is_first:
+                self._begin(known, X.shape[1])
+        except BaseException:
+            if is_first and not had_width and hasattr(self, "n_features_in_"):
+                del self.n_features_in_
+            if is_first and not had_names and hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            raise
+        return events, answers
+
+    def _known_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        """The classes, from wherever they are said first."""
+        if hasattr(self, "classes_"):
+            if classes is not None and not np.array_equal(distinct_labels(classes, "classes"), self.classes_):
+                raise InvalidInput(f"classes={classes!r} differs from the classes at first, {self.classes_.tolist()}.")
+            return self.classes_
+        if classes is not None:
+            return distinct_labels(classes, "classes")
+        if self.classes is not None:
+            return distinct_labels(self.classes, "classes")
+        check_classification_targets(y)
+        return distinct_labels(y, "y")
+
+    def _one_event(self, x: Any) -> tuple[Machine, Block]:
+        """One event as a block, whatever form it comes in; begins if it is the first."""
+        if not hasattr(self, "_state"):
+            self._begin_with_one(x)
+        machine = self._machine()
+        events = read_one(x, self.n_features_in_)
+        return machine, next(events.blocks(machine.preparation))[1]
+
+    def _begin_with_one(self, x: Any) -> None:
+        if self.classes is None:
+            raise InvalidInput(
+                "the classes are not known before the first label; name them when making the classifier, "
+                'for example classes=["ham", "spam"].'
+            )
+        n_features = self.n_features or width_of_one(x)
+        read_one(x, n_features)
+        self._begin(distinct_labels(self.classes, "classes"), n_features)
+
+    def _look(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        if not hasattr(self, "_state"):
+            raise NotFittedError(
+                "this ActiveClassifier has not seen any event yet; call run, ask, partial_fit or fit first."
+            )
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+        events = read_events(X)
+        machine = self._machine()
+        predicted = np.empty(events.n_events, np.int32)
+        scores = np.empty((events.n_events, max(2, self._state.scores.size)))
+        for which, block in events.blocks(machine.preparation):
+            machine.look(machine.parameters.update, self._state, block, predicted[which], scores[which])
+        return predicted, scores
+
+    def _coefficients(self) -> np.ndarray:
+        if not hasattr(self, "_state"):
+            raise AttributeError("coef_ and intercept_ exist once the classifier has seen an event.")
+        return self._rules().update.coefficients(self._state)
+
+
+def _in_spreads(margin_and_variance: np.ndarray) -> np.ndarray:
+    return margin_and_variance[:, 0] / np.sqrt(margin_and_variance[:, 1] + 1.0)
+
+
+def _writable(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy where it cannot be written, as when joblib maps it from a file."""
+    return array if array.flags.writeable else np.array(array)
+
+
+def _room_for_one() -> tuple[Record, np.ndarray]:
+    record = Record(np.empty(1, np.int32), np.empty(1), np.empty(0), np.empty(1), np.empty(1, np.bool_))
+    return record, np.array([NOT_GIVEN], np.int32)

@@ -1,0 +1,244 @@
+"""From ordinary functions to machine code: the only file that knows numba.
+
+Kernels are plain Python functions that call other plain functions by name. ``specialise`` takes one of the loops
+of ``loop.py``, puts a combination's kernels into its slots, and compiles the whole, callees inlined, into one
+function as fast as if it had been written by hand.
+
+Three things follow from doing it here rather than with decorators:
+
+- importing the package compiles nothing and does not even import numba;
+- with ``NUMBA_DISABLE_JIT=1`` the very same functions run as Python, which is how to step through an algorithm;
+- the machine code is kept on disk under a digest of every function that went into it, so that a second process
+  finds it, and an edit to any of them, in this package or in a user's own rule, never runs as its old self.
+  (Numba on its own watches only the file of the outermost function.)
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from askance.learner.state import Event, Score, State, Tally
+
+Function = Callable[..., Any]
+
+
+def prefetch(table: np.ndarray, row: int) -> None:
+    """Ask the processor to bring the beginning of ``table[row]`` into its cache. Changes nothing else."""
+
+
+def on_its_own(function: Function) -> Function:
+    """Mark a kernel that is too large to be worth inlining: it is compiled once and called."""
+    function.on_its_own = True  # type: ignore[attr-defined]
+    return function
+
+
+def specialise(function: Function, slots: Mapping[Function, Function] | None = None) -> Function:
+    """The compiled form of ``function``, in which each key of ``slots`` is replaced by its value."""
+    return _specialise(function, frozenset((slots or {}).items()))
+
+
+@functools.cache
+def _specialise(function: Function, slots: frozenset[tuple[Function, Function]]) -> Function:
+    replaced = dict(slots)
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return _interpreted(_linked(function, replaced, lambda original, linked: linked, {}))
+    return _compiled(function, replaced)
+
+
+def _interpreted(function: Function) -> Function:
+    """Compiled code divides and overflows silently; so does this."""
+
+    @functools.wraps(function)
+    def quiet(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return quiet
+
+
+def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
+    import numba
+
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+
+    def compile_inner(original: Function, linked: Function) -> Function:
+        if hasattr(original, "on_its_own"):
+            return compile_outer(original, linked)
+        return numba.njit(forceinline=True, **options)(linked)
+
+    def compile_outer(original: Function, linked: Function) -> Function:
+        digest = _digest(original, slots)
+        linked.__qualname__ = linked.__name__ = f"{original.__name__}_{digest[:24]}"
+        dispatcher = numba.njit(**options)(linked)
+        dispatcher._cache = _cache_for(linked, digest)
+        return dispatcher
+
+    built = {prefetch: _prefetch_intrinsic()}
+    return compile_outer(function, _linked(function, slots, compile_inner, built))
+
+
+# --- linking ---------------------------------------------------------------------------------------------
+
+
+def _callees(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The global names a function refers to, with what they stand for."""
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _linked(
+    function: Function,
+    slots: dict[Function, Function],
+    compile_inner: Callable[[Function, Function], Function],
+    built: dict[Function, Function],
+) -> Function:
+    """A copy of ``function`` that calls compiled copies of whatever Python functions it calls."""
+    assert isinstance(function, FunctionType)
+    names = dict(function.__globals__)
+    for name, value in _callees(function):
+        if isinstance(value, FunctionType):
+            callee = slots.get(value, value)
+            if callee not in built:
+                built[callee] = compile_inner(callee, _linked(callee, slots, compile_inner, built))
+            names[name] = built[callee]
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__module__ = function.__module__
+    return copy
+
+
+# --- the cache on disk -----------------------------------------------------------------------------------
+
+
+def cache_directory() -> Path:
+    """Where machine code is kept: ``ASKANCE_CACHE_DIR``, else the user's cache folder."""
+    chosen = os.environ.get("ASKANCE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen) / "kernels"
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "askance" / "kernels"
+
+
+def _writable(directory: Path) -> Path:
+    """The directory, or a private temporary one where it cannot be written (a read-only home, say)."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="askance-kernels-"))
+    return directory
+
+
+@functools.cache
+def _writable_cache_directory(directory: Path) -> Path:
+    return _writable(directory)
+
+
+def _digest(function: Function, slots: dict[Function, Function]) -> str:
+    """A name for the meaning of a function: its code, its callees' code, and the constants they refer to."""
+    parts = [repr((State._fields, Event._fields, Score._fields, Tally._fields))]
+    seen = set()
+
+    def visit(function: Function) -> None:
+        function = slots.get(function, function)
+        if function in seen:
+            return
+        seen.add(function)
+        assert isinstance(function, FunctionType)
+        parts.append(_describe(function.__code__))
+        parts.append(repr((function.__defaults__, [cell.cell_contents for cell in function.__closure__ or ()])))
+        for name, value in _callees(function):
+            if isinstance(value, FunctionType):
+                parts.append(name)
+                visit(value)
+            elif not isinstance(value, ModuleType):
+                parts.append(f"{name}={value!r}")
+
+    visit(function)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _describe(code: CodeType) -> str:
+    constants = [_describe(item) if isinstance(item, CodeType) else repr(item) for item in code.co_consts]
+    return repr((code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars))
+
+
+def _cache_for(function: Function, digest: str) -> Any:
+    """Numba's cache, told where to look and that the digest, not a file's time, says what is fresh."""
+    from numba.core import caching
+
+    directory = str(_writable_cache_directory(cache_directory()))
+
+    class Locator(caching._CacheLocator):
+        def get_cache_path(self) -> str:
+            return directory
+
+        def get_source_stamp(self) -> str:
+            return digest
+
+        def get_disambiguator(self) -> str:
+            return "0"
+
+        @classmethod
+        def from_function(cls, py_func: Function, py_file: str) -> Locator:
+            return cls()
+
+    class Implementation(caching.CompileResultCacheImpl):
+        _locator_classes: list[Any] = [Locator]  # noqa: RUF012
+
+    class Cache(caching.FunctionCache):
+        _impl_class = Implementation
+
+    return Cache(function)
+
+
+# --- a hint to the processor -----------------------------------------------------------------------------
+
+
+@functools.cache
+def _prefetch_intrinsic() -> Any:
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def hint(typing_context: Any, table: Any, row: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            stride = cgutils.unpack_tuple(builder, array.strides)[0]
+            row_index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+            address = cgutils.pointer_add(builder, array.data, builder.mul(row_index, stride))
+            pointer, flag = ir.PointerType(), ir.IntType(32)
+            callee = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag]), "llvm.prefetch.p0"
+            )
+            # read (0), keep in every cache level (3), data rather than instructions (1)
+            builder.call(callee, [address, flag(0), flag(3), flag(1)])
+            return context.get_dummy_value()
+
+        return types.void(table, row), generate
+
+    return hint

@@ -1,0 +1,33 @@
+"""A weight and a variance per feature: what the diagonal second-order rules share."""
+
+from __future__ import annotations
+
+from askance.learner.sparse import WEIGHT, side
+from askance.learner.state import Score
+
+VARIANCE = 1  # its place among the numbers of a feature, beside the weight
+
+
+def margin_and_variance(parameters, state, event):
+    """The margin w.x and its variance sum_i S_i x_i^2, in one pass over both."""
+    table = state.table
+    margin = 0.0
+    variance = 0.0
+    squared_length = 0.0
+    for i in range(event.start, event.stop):
+        column = event.columns[i]
+        value = event.values[i]
+        square = value * value
+        margin += table[column, WEIGHT, 0] * value
+        variance += table[column, VARIANCE, 0] * square
+        squared_length += square
+    return Score(side(margin), margin, variance, squared_length)
+
+
+def variance_of(table, event):
+    """sum_i S_i x_i^2 alone."""
+    variance = 0.0
+    for i in range(event.start, event.stop):
+        value = event.values[i]
+        variance += table[event.columns[i], VARIANCE, 0] * (value * value)
+    return variance

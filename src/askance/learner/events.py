@@ -1,0 +1,304 @@
+"""From whatever a user passes to what the loop plays: rows of sorted, finite, non-zero features.
+
+The loop sees blocks of CSR rows with 32-bit columns and float64 values. A CSR matrix that already is of that form is
+played where it lies. Anything else (a dense array, other types, explicit zeros, normalising, an intercept) is
+converted block by block, so that the copy stays small. Everything is checked before the first event is played: a bad
+value leaves the model as it was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from askance.errors import InvalidInput
+from askance.learner.compile import specialise
+from askance.learner.loop import Block
+
+LARGEST = 1e150  # beyond it the square of a value leaves no room for a sum
+BLOCK_ENTRIES = 1 << 16  # non-zeros (or dense values) converted at a time: they stay in the cache
+
+
+# --- compiled passes -------------------------------------------------------------------------------------
+
+
+def inspect(starts, columns, bits, without_sign, largest, n_features):
+    """Count what keeps CSR rows from being played as they are: (misplaced, unsorted, too large, zero).
+
+    ``bits`` are the values' bit patterns: comparing those without their signs compares magnitudes, NaN and infinity
+    being the largest of all, and the compiler can do many at once.
+    """
+    misplaced = 0
+    for row in range(starts.size - 1):
+        misplaced += starts[row + 1] < starts[row]
+    if misplaced > 0:
+        return misplaced, 0, 0, 0
+    too_large = 0
+    zeros = 0
+    for i in range(bits.size):
+        magnitude = bits[i] & without_sign
+        too_large += magnitude > largest
+        zeros += magnitude == 0
+        misplaced += (columns[i] < 0) | (columns[i] >= n_features)
+    unsorted = 0
+    for i in range(1, columns.size):
+        unsorted += columns[i] <= columns[i - 1]
+    for row in range(1, starts.size - 1):  # from one row to the next, columns may descend
+        first = starts[row]
+        if 0 < first < starts[row + 1] and columns[first] <= columns[first - 1]:
+            unsorted -= 1
+    return misplaced, unsorted, too_large, zeros
+
+
+def compress(rows, starts, columns, values):
+    """CSR rows from dense ones."""
+    place = 0
+    starts[0] = 0
+    for row in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            value = rows[row, column]
+            columns[place] = column
+            values[place] = value
+            place += value != 0.0
+        starts[row + 1] = place
+
+
+def gather(starts, columns, values, normalise, intercept, new_starts, new_columns, new_values):
+    """Copy CSR rows without their zeros, scaled to unit length and with a constant 1 appended where wanted.
+
+    ``intercept`` is the column of the constant, or -1.
+    """
+    place = 0
+    new_starts[0] = 0
+    for row in range(starts.size - 1):
+        squared_length = 0.0
+        first = place
+        for i in range(starts[row], starts[row + 1]):
+            value = values[i]
+            if value != 0.0:
+                new_columns[place] = columns[i]
+                new_values[place] = value
+                squared_length += value * value
+                place += 1
+        if normalise and squared_length > 0.0:
+            length = np.sqrt(squared_length)
+            for i in range(first, place):
+                new_values[i] /= length
+        if intercept >= 0:
+            new_columns[place] = intercept
+            new_values[place] = 1.0
+            place += 1
+        new_starts[row + 1] = place
+
+
+# --- events ----------------------------------------------------------------------------------------------
+
+
+class Preparation(NamedTuple):
+    """What is done to an event before a rule sees it."""
+
+    normalise: bool
+    """Divide it by its length."""
+    intercept: int
+    """The column of a constant 1 to append, or -1."""
+
+    def apply(self, block: Block, has_zeros: bool) -> Block:
+        """The block, prepared; the same one where nothing is to be done."""
+        if not (self.normalise or self.intercept >= 0 or has_zeros):
+            return block
+        n_rows = len(block.starts) - 1
+        new = _room(n_rows, len(block.values) + n_rows)
+        specialise(gather)(*block, self.normalise, self.intercept, *new)
+        return new
+
+
+class Events(ABC):
+    """Checked events, ready to be played."""
+
+    n_events: int
+
+    @abstractmethod
+    def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
+        """The events in order, prepared: which of them, and their rows."""
+
+
+class DenseEvents(Events):
+    """Rows of a two-dimensional array."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.n_events = len(X)
+        self._X = X
+        self._rows_at_once = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
+        if X.dtype.kind == "f":
+            for first in range(0, len(X), self._rows_at_once):
+                rows = X[first : first + self._rows_at_once]
+                if not np.abs(rows).max(initial=0.0) <= LARGEST:  # NaN is not <= anything
+                    row, column = np.argwhere(~(np.abs(rows) <= LARGEST))[0]
+                    raise unusable_value(first + row, column, rows[row, column])
+
+    def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
+        for first in range(0, self.n_events, self._rows_at_once):
+            rows = np.array(self._X[first : first + self._rows_at_once], dtype=np.float64, order="C")
+            block = _room(len(rows), rows.size + 1)  # one more: compress writes before it knows
+            specialise(compress)(rows, *block)
+            yield slice(first, first + len(rows)), preparation.apply(block, has_zeros=False)
+
+
+class SparseEvents(Events):
+    """Rows of a CSR matrix, given by its three arrays."""
+
+    def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> None:
+        if values.dtype != np.float32:
+            values = np.asarray(values, dtype=np.float64)
+        if columns.dtype not in (np.int32, np.int64):
+            columns = columns.astype(np.int64)
+        starts, columns, values = starts, columns[: starts[-1]], values[: starts[-1]]
+        misplaced, unsorted, too_large, zeros = _inspected(starts, columns, values, n_features)
+        if misplaced:
+            raise _misplaced_column(starts, columns, n_features)
+        if too_large:
+            i = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+            raise unusable_value(int(np.searchsorted(starts, i, side="right")) - 1, columns[i], values[i])
+        if unsorted:
+            X = sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, n_features), copy=True)
+            X.sum_duplicates()  # sorts, too
+            self.__init__(X.indptr, X.indices, X.data, n_features)  # type: ignore[misc]
+            return
+        self.n_events = len(starts) - 1
+        self._arrays = starts, columns, values
+        self._has_zeros = zeros > 0
+
+    def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
+        starts, columns, values = self._arrays
+        is_ready = not (preparation.normalise or preparation.intercept >= 0 or self._has_zeros)
+        if is_ready and _plays_as_it_is(starts, columns, values):
+            yield slice(0, self.n_events), Block(starts, columns.view(np.uint32), values)
+            return
+        for first, last in _even_parts(starts):
+            low, high = int(starts[first]), int(starts[last])
+            block = Block(
+                (starts[first : last + 1] - low).astype(np.int32),
+                columns[low:high].astype(np.uint32),
+                values[low:high].astype(np.float64),
+            )
+            yield slice(first, last), preparation.apply(block, self._has_zeros)
+
+
+def read_events(X: Any) -> Events:
+    """Check a two-dimensional array or a CSR matrix, and make it playable."""
+    if sp.issparse(X):
+        return SparseEvents(X.indptr, X.indices, X.data, X.shape[1])
+    return DenseEvents(X)
+
+
+# --- one event -------------------------------------------------------------------------------------------
+
+
+def read_one(x: Any, n_features: int) -> Events:
+    """Check one event, in any of the forms it may come in, and make it playable."""
+    if sp.issparse(x):
+        x = x.tocsr()
+        if x.shape != (1, n_features):
+            raise InvalidInput(f"one event is a matrix of shape (1, {n_features}), got shape {x.shape}.")
+        return SparseEvents(x.indptr, x.indices, x.data, n_features)
+    if _is_pair(x):
+        columns, values = _numbers(x[0]), _numbers(x[1])
+        if columns.dtype.kind not in "iu" and columns.size:
+            raise InvalidInput(f"the columns of an event must be whole numbers, got {columns.dtype}.")
+        if columns.size != values.size:
+            raise InvalidInput(f"the event has {columns.size} columns but {values.size} values; they go in pairs.")
+    else:
+        row = _numbers(x)
+        if row.ndim == 2 and len(row) == 1:
+            row = row[0]
+        if row.ndim != 1 or row.size != n_features:
+            raise InvalidInput(f"one event has {n_features} features, got an array of shape {row.shape}.")
+        columns = np.flatnonzero(row)
+        values = row[columns]
+    return SparseEvents(np.array([0, columns.size], np.int32), columns, values, n_features)
+
+
+def width_of_one(x: Any) -> int:
+    """The number of features that one event tells of."""
+    if _is_pair(x):
+        raise InvalidInput(
+            "a pair (columns, values) does not tell the number of features; give n_features= to the classifier."
+        )
+    shape = np.shape(x)
+    return int(shape[-1]) if shape else 0
+
+
+def _is_pair(x: Any) -> bool:
+    return isinstance(x, tuple) and len(x) == 2 and np.ndim(x[0]) == 1 and np.ndim(x[1]) == 1
+
+
+def _numbers(x: Any) -> np.ndarray:
+    try:
+        array = np.asarray(x)
+        if array.dtype.kind not in "fiu":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"an event is made of numbers, got {x!r}.") from None
+    return array
+
+
+# --- details ---------------------------------------------------------------------------------------------
+
+
+def _inspected(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> tuple[int, ...]:
+    bits, without_sign, largest = BITS[values.dtype.char]
+    return specialise(inspect)(starts, columns, values.view(bits), without_sign, largest, n_features)
+
+
+BITS: dict[str, tuple[Any, Any, Any]] = {
+    "d": (np.uint64, np.uint64(2**63 - 1), np.float64(LARGEST).view(np.uint64)),
+    "f": (np.uint32, np.uint32(2**31 - 1), np.finfo(np.float32).max.view(np.uint32)),
+}
+
+
+def _room(n_rows: int, n_entries: int) -> Block:
+    return Block(np.empty(n_rows + 1, np.int32), np.empty(n_entries, np.uint32), np.empty(n_entries))
+
+
+def _plays_as_it_is(*arrays: np.ndarray) -> bool:
+    return all(
+        array.dtype == dtype and array.flags.c_contiguous and array.flags.writeable
+        for array, dtype in zip(arrays, (np.int32, np.int32, np.float64), strict=True)
+    )
+
+
+def _even_parts(starts: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with about ``BLOCK_ENTRIES`` entries each, at least one row."""
+    first, n_rows = 0, len(starts) - 1
+    while first < n_rows:
+        last = int(np.searchsorted(starts, starts[first] + BLOCK_ENTRIES, side="right")) - 1
+        last = min(max(last, first + 1), n_rows)
+        yield first, last
+        first = last
+
+
+# --- what may be wrong -----------------------------------------------------------------------------------
+
+
+def unusable_value(row: int | None, column: int, value: float) -> InvalidInput:
+    """The error for a value that is not finite or too large."""
+    where = f"column {column} of the event" if row is None else f"row {row}, column {column} of X"
+    if np.isnan(value):
+        return InvalidInput(f"{where} is NaN; fill in or drop missing values first.")
+    if np.isinf(value):
+        return InvalidInput(f"{where} is {value:+}; infinity cannot be learned from: clip or drop it first.")
+    return InvalidInput(f"{where} is {value}, whose square overflows; scale the features first.")
+
+
+def _misplaced_column(starts: np.ndarray, columns: np.ndarray, n_features: int) -> InvalidInput:
+    if (np.diff(starts) < 0).any():
+        return InvalidInput("X is not a valid CSR matrix: its indptr descends.")
+    i = int(np.flatnonzero((columns < 0) | (columns >= n_features))[0])
+    row = int(np.searchsorted(starts, i, side="right")) - 1
+    return InvalidInput(
+        f"row {row} of X has column index {columns[i]}, but X has {n_features} columns, 0 to {n_features - 1}."
+    )

@@ -1,0 +1,73 @@
+"""Labels of any sortable kind, and the class indices that stand for them inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput
+
+FEW = 8  # classes, up to which comparing with each in turn is the fastest way
+
+
+def distinct_labels(labels: Any, name: str) -> np.ndarray:
+    """The labels there are, sorted."""
+    values = np.asarray(labels)
+    if values.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        kinds = {type(label) for label in labels}
+        if len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
+            values = np.array(list(labels), dtype=object)  # NumPy would have turned the numbers into strings
+    if values.ndim != 1:
+        raise InvalidInput(f"{name} must be a flat list of labels, got shape {values.shape}.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InvalidInput(f"{name} contains NaN or infinity, which cannot be a label.")
+    if values.dtype.kind in "iu" and values.size and int(values.max()) - int(values.min()) < 1024:
+        least = int(values.min())  # a count is several times faster than a sort
+        present = np.flatnonzero(np.bincount(values.astype(np.int64) - least))
+        return (present + least).astype(values.dtype)
+    try:
+        return np.unique(values)
+    except TypeError:
+        raise InvalidInput(
+            f"{name} mixes labels that cannot be sorted together; use labels of one kind, such as all strings."
+        ) from None
+
+
+def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The index of each label among the sorted classes."""
+    labels = np.asarray(labels)
+    if len(classes) <= FEW:
+        found = np.zeros(len(labels), np.bool_)
+        index = np.zeros(len(labels), np.int32)
+        for place, label in enumerate(classes):
+            here = labels == label
+            if here is False or np.ndim(here) == 0:
+                here = np.zeros(len(labels), np.bool_)  # not comparable at all, such as numbers with strings
+            found |= here
+            if place:
+                index += here * np.int32(place)
+    else:
+        try:
+            index = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.int32)
+            found = classes[index] == labels
+        except (TypeError, np.exceptions.DTypePromotionError):
+            found, index = np.zeros(len(labels), np.bool_), np.zeros(len(labels), np.int32)
+    if not np.all(found):
+        place = int(np.argmin(found))
+        raise _unknown(labels[place], classes, f"y[{place}]")
+    return index
+
+
+def encode_one(label: Any, classes: np.ndarray) -> int:
+    """The index of one label among the sorted classes."""
+    for place, known in enumerate(classes):
+        if known == label:
+            return place
+    raise _unknown(label, classes, "the label")
+
+
+def _unknown(label: Any, classes: np.ndarray, where: str) -> InvalidInput:
+    shown = ", ".join(repr(known) for known in classes[:10].tolist()) + (", ..." if len(classes) > 10 else "")
+    value = label.item() if isinstance(label, np.generic) else label
+    return InvalidInput(f"{where} is {value!r}, which is not one of the classes {shown}.")

@@ -1,0 +1,150 @@
+"""Score, decide, learn: the one loop that plays a stream, and its two short relatives.
+
+A combination of rules fills five slots. The functions below that only raise are those slots: their signatures
+and docstrings are the contract for whoever writes a rule.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askance.learner.compile import prefetch
+from askance.learner.state import Event, Score, State, Tally
+
+# --- the slots -------------------------------------------------------------------------------------------
+
+
+def margin(parameters: np.ndarray, state: State, event: Event) -> Score:
+    """Update rule: predict. With more than one weight vector also fill ``state.scores``."""
+    raise NotImplementedError
+
+
+def score(parameters: np.ndarray, state: State, event: Event) -> Score:
+    """Update rule: as ``margin``, with the variance (where the query rule reads one)."""
+    raise NotImplementedError
+
+
+def learn(parameters: np.ndarray, state: State, event: Event, answer: int, said: Score, weight: float) -> None:
+    """Update rule: move the model, given the class index of the answer and what the model says of the event."""
+    raise NotImplementedError
+
+
+def probability(parameters: np.ndarray, margin: float, variance: float, squared_length: float, tally: Tally) -> float:
+    """Query rule: the probability of asking, in [0, 1]."""
+    raise NotImplementedError
+
+
+def allows(parameters: np.ndarray, tally: Tally) -> bool:
+    """Budget: whether one more label may be bought for this event."""
+    raise NotImplementedError
+
+
+# --- the loops -------------------------------------------------------------------------------------------
+
+
+class Parameters(NamedTuple):
+    """The hyper-parameters of a combination, as its kernels see them."""
+
+    update: np.ndarray
+    query: np.ndarray
+    budget: np.ndarray
+
+
+class Block(NamedTuple):
+    """Events in a row: event t is ``columns[starts[t]:starts[t + 1]]`` with the values beside them."""
+
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+
+
+class Record(NamedTuple):
+    """What was decided, an entry per event. ``variance`` is empty where nobody wants it."""
+
+    predicted: np.ndarray
+    margin: np.ndarray
+    variance: np.ndarray
+    probability: np.ndarray
+    asked: np.ndarray
+
+
+NOT_GIVEN = -1  # in place of an answer's class index: the label is asked for, but will come later, or never
+LOOK_AHEAD = 192  # non-zeros between a hint to the cache and its use; 128 to 256 measured alike
+CACHE_BYTES = 1 << 20  # a table beyond this is worth the hints; below, they cost a sixth of the speed
+
+
+def play(
+    parameters: Parameters,
+    state: State,
+    counts: np.ndarray,
+    block: Block,
+    uniforms: np.ndarray,
+    answers: np.ndarray,
+    weighted: bool,
+    record: Record,
+) -> None:
+    """Predict every event, ask for some, and learn from the answers that are given.
+
+    Event t owns ``uniforms[t]`` and is asked iff that is below its probability. An event without features is
+    never asked: no rule could learn from it. ``counts`` (seen, asked, mistakes) goes on from call to call.
+    """
+    table_is_large = state.table.size * 8 > CACHE_BYTES
+    keeps_variance = record.variance.size > 0
+    last = block.columns.size
+    seen, asked, mistakes = counts[0], counts[1], counts[2]
+    for t in range(block.starts.size - 1):
+        event = Event(block.columns, block.values, block.starts[t], block.starts[t + 1])
+        if table_is_large:
+            for i in range(min(event.start + LOOK_AHEAD, last), min(event.stop + LOOK_AHEAD, last)):
+                prefetch(state.table, block.columns[i])
+        seen += 1
+        tally = Tally(seen, asked, mistakes)
+        chance = 0.0
+        if allows(parameters.budget, tally):
+            said = score(parameters.update, state, event)
+            if said.squared_length > 0.0:
+                chance = probability(parameters.query, said.margin, said.variance, said.squared_length, tally)
+        else:
+            said = margin(parameters.update, state, event)
+        is_asked = uniforms[t] < chance
+        record.predicted[t] = said.predicted
+        record.margin[t] = said.margin
+        record.probability[t] = chance
+        record.asked[t] = is_asked
+        if keeps_variance:
+            record.variance[t] = said.variance
+        if is_asked:
+            asked += 1
+            if answers[t] != NOT_GIVEN:
+                mistakes += said.predicted != answers[t]
+                weight = 1.0 / chance if weighted else 1.0
+                learn(parameters.update, state, event, answers[t], said, weight)
+    counts[0], counts[1], counts[2] = seen, asked, mistakes
+
+
+def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarray, weights: np.ndarray) -> int:
+    """Learn from given answers; ask nothing. Returns how many of them the model would have got wrong."""
+    mistakes = 0
+    for t in range(block.starts.size - 1):
+        event = Event(block.columns, block.values, block.starts[t], block.starts[t + 1])
+        said = margin(parameters, state, event)
+        mistakes += said.predicted != answers[t]
+        if said.squared_length > 0.0 and weights[t] > 0.0:
+            learn(parameters, state, event, answers[t], said, weights[t])
+    return mistakes
+
+
+def look(parameters: np.ndarray, state: State, block: Block, predicted: np.ndarray, scores: np.ndarray) -> None:
+    """Predict only. ``scores`` gets a row per event: the score of each weight vector, or margin and variance."""
+    for t in range(block.starts.size - 1):
+        event = Event(block.columns, block.values, block.starts[t], block.starts[t + 1])
+        said = margin(parameters, state, event)
+        predicted[t] = said.predicted
+        if state.scores.size > 1:
+            for vector in range(state.scores.size):
+                scores[t, vector] = state.scores[vector]
+        else:
+            scores[t, 0] = said.margin
+            scores[t, 1] = said.variance

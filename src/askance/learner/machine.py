@@ -1,0 +1,91 @@
+"""A combination of rules, checked and compiled: update x query x budget, for a number of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidParameter, InvalidType
+from askance.learner import loop
+from askance.learner.budget import Budget, as_budget
+from askance.learner.compile import specialise
+from askance.learner.events import Preparation
+from askance.learner.loop import Parameters
+from askance.learner.query import Margin
+from askance.learner.rule import Parameterised, QueryRule, UpdateRule
+from askance.learner.update import PassiveAggressive1
+
+
+@dataclass
+class Combination:
+    """The rules a user chose, defaults filled in, with what is done to an event before they see it."""
+
+    update: UpdateRule
+    query: QueryRule
+    budget: Budget
+    normalize: str | None
+    intercept: bool
+
+    def check(self) -> None:
+        """Refuse what cannot work, before the first event."""
+        self.query.check_fits(self.update)
+        if self.normalize not in (None, "l2"):
+            raise InvalidParameter(f'normalize must be None or "l2", got {self.normalize!r}.')
+        if not isinstance(self.intercept, bool | np.bool_):
+            raise InvalidType(f"intercept must be True or False, got {self.intercept!r}.")
+
+
+def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any) -> Combination:
+    """The combination that a classifier's parameters ask for."""
+    update = PassiveAggressive1() if update is None else update
+    query = Margin() if query is None else query
+    if not isinstance(update, UpdateRule):
+        raise InvalidType(
+            f"update must be an update rule such as askance.updates.PassiveAggressive1(), got {update!r}."
+        )
+    if not isinstance(query, QueryRule):
+        raise InvalidType(f"query must be a query rule such as askance.queries.Margin(), got {query!r}.")
+    return Combination(update, query, as_budget(budget), normalize, intercept)
+
+
+class Machine:
+    """The three compiled loops of a combination, with the parameters they read."""
+
+    def __init__(self, rules: Combination, n_classes: int, n_features: int) -> None:
+        rules.check()
+        kernels = rules.update.kernels(n_classes)
+        self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
+        score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
+        self.play = specialise(
+            loop.play,
+            {
+                loop.margin: kernels.margin,
+                loop.score: score,
+                loop.learn: kernels.learn,
+                loop.probability: rules.query.probability,
+                loop.allows: rules.budget.allows,
+            },
+        )
+        self.teach = specialise(loop.teach, {loop.margin: kernels.margin, loop.learn: kernels.learn})
+        self.look = specialise(loop.look, {loop.margin: kernels.margin})
+        self.parameters = Parameters(
+            rules.update.parameters(), rules.query.parameters(rules.update), rules.budget.parameters()
+        )
+        self.preparation = Preparation(rules.normalize == "l2", n_features if rules.intercept else -1)
+        self.weighted = bool(rules.update.weighted)
+        self.probabilistic = rules.update.probabilistic
+
+    def remember(self, given: tuple[Any, ...]) -> None:
+        """Keep what this machine was made from, by identity and, for rules, by value."""
+        self._given = given
+        self._values = [vars(part).copy() for part in given[:3] if isinstance(part, Parameterised)]
+
+    def is_made_from(self, given: tuple[Any, ...]) -> bool:
+        """Whether nothing was changed since: no part replaced, no parameter of a rule set. Fast: asked per event."""
+        for old, new in zip(self._given, given, strict=True):
+            if old is not new:
+                return False
+        values = iter(self._values)
+        return all(vars(part) == next(values) for part in given[:3] if isinstance(part, Parameterised))

@@ -1,0 +1,212 @@
+"""A paper's name for a combination of rules, and that combination.
+
+Papers: 1 passive-aggressive active learning (PAA), 2 margin and feature queries (D-ADA), 3 second-order online active
+learning (SOAL), 4 asymmetric budgeted learning (OA3), 5 unbiased Bayesian probit (UOAL).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from askance.errors import InvalidParameter, InvalidType, UnknownAlgorithm
+from askance.learner import query as q
+from askance.learner import update as u
+from askance.learner.rule import QueryRule, UpdateRule
+
+if TYPE_CHECKING:
+    from askance.learner.classifier import ActiveClassifier
+
+
+class Preset(NamedTuple):
+    """A row of the table of algorithms."""
+
+    name: str
+    paper: int
+    update: type[UpdateRule]
+    query: type[QueryRule]
+    aliases: tuple[str, ...]
+    fixed: dict[str, Any]
+    """Parameters that the name itself decides, such as one weight vector per class."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The letters a user may set, with their defaults."""
+        fields = [*dataclasses.fields(self.update), *dataclasses.fields(self.query)]
+        return {
+            field.name: field.default
+            for field in fields
+            if field.name not in self.fixed and field.default is not None and field.name != "per_class"
+        }
+
+
+def preset(
+    name: str, paper: int, update: type[UpdateRule], query: type[QueryRule], *aliases: str, **fixed: Any
+) -> Preset:
+    return Preset(name, paper, update, query, aliases, fixed)
+
+
+PRESETS = (
+    # passive
+    preset("PE", 1, u.Perceptron, q.Always),
+    preset("PA", 1, u.PassiveAggressive, q.Always),
+    preset("PA-I", 1, u.PassiveAggressive1, q.Always),
+    preset("PA-II", 1, u.PassiveAggressive2, q.Always),
+    preset("CW-diag", 1, u.ConfidenceWeighted, q.Always),
+    preset("PAUM", 1, u.UnevenMarginPerceptron, q.Always),
+    preset("CPA", 1, u.PredictionBasedPassiveAggressive, q.Always),
+    # random
+    preset("RPE", 1, u.Perceptron, q.Random),
+    preset("RPA", 1, u.PassiveAggressive, q.Random),
+    preset("RPA-I", 1, u.PassiveAggressive1, q.Random),
+    preset("RPA-II", 1, u.PassiveAggressive2, q.Random),
+    preset("CSRND", 1, u.CostSensitivePassiveAggressive, q.Random),
+    # active
+    preset("PEA", 1, u.Perceptron, q.Margin, "LEPE", "APE"),
+    preset("SEL-ada", 1, u.Perceptron, q.MistakeDrivenMargin),
+    preset("SEL-2nd", 1, u.SecondOrderPerceptron, q.Margin, "ASOP", "SOP"),
+    preset("SOP-diag", 1, u.SecondOrderPerceptronDiagonal, q.Margin),
+    preset("PAA", 1, u.PassiveAggressive, q.Margin),
+    preset("PAA-I", 1, u.PassiveAggressive1, q.Margin, "APAI"),
+    preset("PAA-II", 1, u.PassiveAggressive2, q.Margin, "APAII"),
+    preset("CSPAA", 1, u.CostSensitivePassiveAggressive, q.Margin, "CSOAL"),
+    preset("CSPAA(a)", 1, u.CostSensitivePassiveAggressive, q.DecreasingMargin),
+    # multi-class
+    preset("MRPE", 1, u.Perceptron, q.Random, per_class=True),
+    preset("MRPA", 1, u.PassiveAggressive, q.Random, per_class=True),
+    preset("MRPA-I", 1, u.PassiveAggressive1, q.Random, per_class=True),
+    preset("MRPA-II", 1, u.PassiveAggressive2, q.Random, per_class=True),
+    preset("MPEA", 1, u.Perceptron, q.Margin, per_class=True),
+    preset("MPAA", 1, u.PassiveAggressive, q.Margin, per_class=True),
+    preset("MPAA-I", 1, u.PassiveAggressive1, q.Margin, per_class=True),
+    preset("MPAA-II", 1, u.PassiveAggressive2, q.Margin, per_class=True),
+    # adaptive subgradients
+    preset("DA", 2, u.DualAveraging, q.Always),
+    preset("R-ADA", 2, u.DualAveraging, q.Random),
+    preset("M-ADA", 2, u.DualAveraging, q.FunctionValue),
+    preset("D-ADA", 2, u.DualAveraging, q.Discriminative),
+    preset("D-ADA-I", 2, u.DualAveraging, q.DiscriminativeUnscaled),
+    preset("MD", 2, u.MirrorDescent, q.Always),
+    preset("R-AMD", 2, u.MirrorDescent, q.Random),
+    preset("M-AMD", 2, u.MirrorDescent, q.FunctionValue),
+    preset("D-AMD", 2, u.MirrorDescent, q.Discriminative),
+    preset("D-AMD-I", 2, u.MirrorDescent, q.DiscriminativeUnscaled),
+    preset("MDA", 2, u.DualAveraging, q.Always, per_class=True),
+    preset("MR-ADA", 2, u.DualAveraging, q.Random, per_class=True),
+    preset("MM-ADA", 2, u.DualAveraging, q.FunctionValue, per_class=True),
+    preset("MD-ADA", 2, u.DualAveraging, q.Discriminative, per_class=True),
+    preset("MD-ADA-I", 2, u.DualAveraging, q.DiscriminativeUnscaled, per_class=True),
+    preset("MMD", 2, u.MirrorDescent, q.Always, per_class=True),
+    preset("MR-AMD", 2, u.MirrorDescent, q.Random, per_class=True),
+    preset("MM-AMD", 2, u.MirrorDescent, q.FunctionValue, per_class=True),
+    preset("MD-AMD", 2, u.MirrorDescent, q.Discriminative, per_class=True),
+    preset("MD-AMD-I", 2, u.MirrorDescent, q.DiscriminativeUnscaled, per_class=True),
+    # second order
+    preset("SOL", 3, u.AdaptiveRegularization, q.Always),
+    preset("SORL", 3, u.AdaptiveRegularization, q.Random),
+    preset("SOAL-M", 3, u.AdaptiveRegularization, q.Margin),
+    preset("SOAL", 3, u.AdaptiveRegularization, q.Variance),
+    preset("SOL-diag", 3, u.AdaptiveRegularizationDiagonal, q.Always),
+    preset("SORL-diag", 3, u.AdaptiveRegularizationDiagonal, q.Random),
+    preset("SOAL-M-diag", 3, u.AdaptiveRegularizationDiagonal, q.Margin),
+    preset("SOAL-diag", 3, u.AdaptiveRegularizationDiagonal, q.Variance),
+    # asymmetric
+    preset("OAAL", 4, u.PassiveAggressive1, q.AsymmetricMargin),
+    preset("SOAL-CS", 4, u.AsymmetricAdaptive, q.Variance),
+    preset("OA3", 4, u.AsymmetricAdaptive, q.AsymmetricVariance),
+    preset("OA3-diag", 4, u.AsymmetricAdaptiveDiagonal, q.AsymmetricVariance),
+    preset("SOA3", 4, u.AsymmetricAdaptiveSketched, q.AsymmetricVariance),
+    preset("SSOA3", 4, u.AsymmetricAdaptiveSparseSketched, q.AsymmetricVariance),
+    # Bayesian
+    preset("UOAL-entropy", 5, u.Probit, q.Entropy, weighted=True),
+    preset("UOAL-margin", 5, u.Probit, q.FunctionValue, weighted=True),
+    preset("UOAL-random", 5, u.Probit, q.Random, weighted=True),
+    preset("BOAL-entropy", 5, u.Probit, q.Entropy, weighted=False),
+    preset("BOAL-margin", 5, u.Probit, q.FunctionValue, weighted=False),
+    preset("BOAL-random", 5, u.Probit, q.Random, weighted=False),
+)
+
+BY_NAME = {name.casefold(): row for row in PRESETS for name in (row.name, *row.aliases)}
+
+
+def find(name: str) -> Preset:
+    """The preset of this name, in whatever case."""
+    if not isinstance(name, str):
+        raise InvalidType(f"the name of an algorithm is a string, got {name!r}; askance.algorithms() lists them.")
+    found = BY_NAME.get(name.strip().casefold())
+    if found is None:
+        spelled = {spelling.casefold(): spelling for row in PRESETS for spelling in (row.name, *row.aliases)}
+        close = difflib.get_close_matches(name.strip().casefold(), spelled, n=3, cutoff=0.4)
+        advice = f"Did you mean {' or '.join(spelled[key] for key in close)}? " if close else ""
+        raise UnknownAlgorithm(f"there is no algorithm {name!r}. {advice}askance.algorithms() lists all of them.")
+    return found
+
+
+COMMON = ("budget", "classes", "normalize", "intercept", "n_features", "random_state")
+
+
+def make(name: str, **parameters: Any) -> ActiveClassifier:
+    """A classifier by the name of its algorithm.
+
+    Parameters
+    ----------
+    name : str
+        A name or alias of ``askance.algorithms()``, in whatever case.
+    **parameters
+        The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
+        every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("PAA-I", C=0.5, delta=0.1, random_state=0)
+    >>> clf.update
+    PassiveAggressive1(C=0.5, per_class=False)
+    >>> clf.query
+    Margin(delta=0.1)
+    """
+    from askance.learner.classifier import ActiveClassifier
+
+    row = find(name)
+    common = {key: parameters.pop(key) for key in COMMON if key in parameters}
+    known = row.parameters
+    for key in parameters:
+        if key not in known:
+            letters = ", ".join(known) or "no parameters of its own"
+            raise InvalidParameter(
+                f"{row.name} has no parameter {key!r}; it takes {letters}; and, like every algorithm, "
+                f"{', '.join(COMMON)}."
+            )
+    parameters |= row.fixed
+
+    def own(rule: type[UpdateRule] | type[QueryRule]) -> dict[str, Any]:
+        names = {field.name for field in dataclasses.fields(rule)}
+        return {key: value for key, value in parameters.items() if key in names}
+
+    clf = ActiveClassifier(update=row.update(**own(row.update)), query=row.query(**own(row.query)), **common)
+    clf.check_rules()
+    return clf
+
+
+def algorithms() -> list[dict[str, Any]]:
+    """The table of presets: name, aliases, paper, update, query, parameters with their defaults.
+
+    Examples
+    --------
+    >>> import askance
+    >>> next(row for row in askance.algorithms() if row["name"] == "SOAL")
+    {'name': 'SOAL', 'aliases': [], 'paper': 3, 'update': 'AdaptiveRegularization', 'query': 'Variance', \
+'parameters': {'eta': 1.0, 'gamma': 1.0, 'delta': 1.0}}
+    """
+    return [
+        {
+            "name": row.name,
+            "aliases": list(row.aliases),
+            "paper": row.paper,
+            "update": row.update.__name__,
+            "query": row.query.__name__,
+            "parameters": row.parameters,
+        }
+        for row in PRESETS
+    ]

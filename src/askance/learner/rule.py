@@ -1,0 +1,195 @@
+"""What update rules, query rules and budgets have in common: named parameters, and kernels that read them.
+
+A rule is a dataclass. Its fields are its hyper-parameters; scikit-learn can read, set and clone them.
+Its kernels are ordinary Python functions, compiled when first needed, that see the parameters as a float
+vector in the order of the fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from askance.errors import IncompatibleRules, InvalidParameter, InvalidType
+from askance.learner.state import State, fresh_state
+
+Kernel = Callable[..., Any]
+
+
+# --- parameters ------------------------------------------------------------------------------------------
+
+
+def parameter(default: Any, requirement: str, is_met: Callable[[float], bool], *, hint: str = "") -> Any:
+    """Declare a field with the requirement its value must meet, in words and as a test."""
+    return dataclasses.field(default=default, metadata={"requirement": requirement, "is_met": is_met, "hint": hint})
+
+
+def positive(default: float | None) -> Any:
+    """Declare a number that must be above zero. ``None`` as default: taken from the update rule."""
+    return parameter(default, "a finite number above 0", lambda value: 0.0 < value < math.inf)
+
+
+def finite(default: float) -> Any:
+    """Declare a number that may be anything but infinite."""
+    return parameter(default, "a finite number", lambda value: abs(value) < math.inf)
+
+
+def share(default: float, *, hint: str = "") -> Any:
+    """Declare a number in (0, 1]. The hint is for whoever gave a whole number above one."""
+    return parameter(default, "in (0, 1]", lambda value: 0.0 < value <= 1.0, hint=hint)
+
+
+def whole(default: int, *, least: int) -> Any:
+    """Declare a whole number of at least ``least``."""
+    return parameter(default, f"a whole number of {least} or more", lambda value: value.is_integer() and value >= least)
+
+
+class Parameterised:
+    """Named parameters, checked when set, in the form scikit-learn's ``clone`` and grid search use."""
+
+    def __post_init__(self) -> None:
+        for field in self._fields():
+            self._check(field, getattr(self, field.name))
+
+    @classmethod
+    def _fields(cls) -> tuple[dataclasses.Field[Any], ...]:
+        return dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+
+    def _check(self, field: dataclasses.Field[Any], value: Any) -> None:
+        requirement: str | None = field.metadata.get("requirement")
+        if isinstance(field.default, bool):
+            if not isinstance(value, bool | np.bool_):
+                raise InvalidType(f"{type(self).__name__}: {field.name} must be True or False, got {value!r}.")
+            return
+        if requirement is None or (value is None and field.default is None):
+            return
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise InvalidType(f"{type(self).__name__}: {field.name} must be {requirement}, got {value!r}.")
+        number = float(value)
+        if not field.metadata["is_met"](number):
+            shown = int(number) if number.is_integer() else number
+            hint: str = field.metadata["hint"] if number > 1.0 and number.is_integer() else ""
+            raise InvalidParameter(
+                f"{type(self).__name__}: {field.name} must be {requirement}, got {shown}.{hint.format(value=shown)}"
+            )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name (scikit-learn's contract)."""
+        return {field.name: getattr(self, field.name) for field in self._fields()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name (scikit-learn's contract)."""
+        fields = {field.name: field for field in self._fields()}
+        for name, value in params.items():
+            if name not in fields:
+                known = ", ".join(fields) or "none"
+                raise InvalidParameter(f"{type(self).__name__} has no parameter {name!r}; it has: {known}.")
+            self._check(fields[name], value)
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+
+# --- rules -----------------------------------------------------------------------------------------------
+
+
+class Kernels(NamedTuple):
+    """The compiled half of an update rule (the signatures are those of the slots in ``loop.py``)."""
+
+    margin: Kernel
+    """Predict: the margin, and the variance only if the margin itself needs it."""
+    learn: Kernel
+    """Move the model after an answer."""
+    score: Kernel | None = None
+    """Predict with the variance that some query rules read; ``None``: this rule has no variance."""
+
+
+@dataclasses.dataclass
+class UpdateRule(Parameterised):
+    """How to learn from an answer."""
+
+    binary: ClassVar[Kernels]
+    multiclass: ClassVar[Kernels | None] = None
+    """Kernels for one weight vector per class, where the rule has such a form."""
+    probabilistic: ClassVar[bool] = False
+    """Whether Phi(margin / sqrt(variance + 1)) is the probability of the second class."""
+    weighted = False
+    """Whether an answer counts with its importance weight (a field in rules that offer the choice)."""
+    per_class = False
+    """Whether two classes, too, get one weight vector each (a field in rules that offer the choice)."""
+
+    def kernels(self, n_classes: int) -> Kernels:
+        """The kernels for this number of classes."""
+        if not self.keeps_vector_per_class(n_classes):
+            return self.binary
+        if self.multiclass is None:
+            raise IncompatibleRules(
+                f"Only binary classification is supported. {type(self).__name__} separates two classes and there are "
+                f"{n_classes}: use a rule with a multi-class form (Perceptron, PassiveAggressive, PassiveAggressive1, "
+                "PassiveAggressive2, DualAveraging, MirrorDescent) or an algorithm whose name starts with M."
+            )
+        return self.multiclass
+
+    def keeps_vector_per_class(self, n_classes: int) -> bool:
+        """Whether the model has one weight vector per class rather than a single one."""
+        return n_classes > 2 or self.per_class
+
+    @property
+    def provides_variance(self) -> bool:
+        """Whether query rules that read a variance can be used."""
+        return self.binary.score is not None
+
+    def parameters(self) -> np.ndarray:
+        """The float vector the kernels see: the fields in their order."""
+        return np.array([float(getattr(self, field.name)) for field in self._fields()])
+
+    def start_values(self) -> tuple[float, ...]:
+        """What each feature's numbers are before the first answer; the weight comes first."""
+        return (0.0,)
+
+    def start(self, n_features: int, n_classes: int) -> State:
+        """The state before the first answer."""
+        rows = n_classes if self.keeps_vector_per_class(n_classes) else 1
+        return fresh_state(n_features, rows, self.start_values())
+
+    def coefficients(self, state: State) -> np.ndarray:
+        """The weight vectors, one row per vector."""
+        return np.ascontiguousarray(state.table[:, 0, :].T)
+
+
+@dataclasses.dataclass
+class QueryRule(Parameterised):
+    """The probability of asking for a label."""
+
+    probability: ClassVar[Kernel]
+    """The kernel: (parameters, margin, variance, squared_length, tally) -> number in [0, 1]."""
+    reads_variance: ClassVar[bool] = False
+
+    def parameters(self, update: UpdateRule) -> np.ndarray:
+        """The float vector the kernel sees. A field that is None takes the update rule's value of that name."""
+        values = []
+        for field in self._fields():
+            value = getattr(self, field.name)
+            if value is None:
+                value = getattr(update, field.name, None)
+            if value is None:
+                raise IncompatibleRules(
+                    f"{type(self).__name__} needs {field.name}, which {type(update).__name__} does not have; "
+                    f"give it: {type(self).__name__}({field.name}=1.0)."
+                )
+            values.append(float(value))
+        return np.array(values)
+
+    def check_fits(self, update: UpdateRule) -> None:
+        """Refuse an update rule that lacks what this rule reads."""
+        if self.reads_variance and not update.provides_variance:
+            raise IncompatibleRules(
+                f"{type(self).__name__} reads the variance of a margin, which {type(update).__name__} does not have; "
+                "use a second-order update rule such as AdaptiveRegularizationDiagonal, or a query rule that reads "
+                "the margin alone, such as Margin."
+            )
+        self.parameters(update)

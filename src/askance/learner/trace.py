@@ -1,0 +1,100 @@
+"""What came of a stream: the decision for one event, the trace of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Decision(NamedTuple):
+    """What was decided for one event."""
+
+    label: Any
+    """The predicted label."""
+    margin: float
+    """w.x, or the best score minus the second best."""
+    probability: float
+    """The probability with which this event could be asked."""
+    asked: bool
+    """Whether its label is wanted."""
+    weight: float
+    """1 / probability, the importance weight of an answer; 0 where the event could not be asked."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was decided for each event of a stream, in order."""
+
+    classes: np.ndarray
+    """The labels there are, sorted."""
+    predicted_index: np.ndarray
+    """The predicted class of each event, as an index into ``classes``."""
+    truth_index: np.ndarray
+    """The true class of each event, as an index into ``classes``."""
+    margin: np.ndarray
+    """w.x, or the best score minus the second best."""
+    variance: np.ndarray
+    """The variance of the margin; empty where the combination computes none."""
+    probability: np.ndarray
+    """The probability with which the event could be asked."""
+    asked: np.ndarray
+    """Whether the label was bought."""
+    seconds: float
+    """The time the loop took, input checks left out."""
+    probabilistic: bool = False
+    """Whether Phi(margin / sqrt(variance + 1)) is the probability of the second class."""
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self):,} events, {int(self.asked.sum()):,} labels bought)"
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """The predicted label of each event."""
+        return self.classes[self.predicted_index]
+
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """The true label of each event."""
+        return self.classes[self.truth_index]
+
+    @cached_property
+    def probability_positive(self) -> np.ndarray | None:
+        """P(second class | x) as each event came, where the model has one."""
+        if not self.probabilistic:
+            return None
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self.margin / np.sqrt(self.variance + 1.0)))
+
+    def summary(self, positive: Any = None, alpha_p: float = 0.5, c_p: float = 0.9) -> dict[str, float | int]:
+        """The metrics of the whole stream, every event counted by the prediction made when it came.
+
+        Parameters
+        ----------
+        positive : label, optional
+            The class that precision, recall, F1, sum and cost are about; the second of two unless given.
+        alpha_p : float, default 0.5
+            The weight of sensitivity in ``sum``; specificity has the rest.
+        c_p : float, default 0.9
+            The cost of a missed positive in ``cost``; a false alarm costs the rest.
+        """
+        from askance.metrics import summarise
+
+        return summarise(
+            self.truth,
+            self.predicted,
+            self.asked,
+            margin=self.margin,
+            probability_positive=self.probability_positive,
+            classes=self.classes,
+            positive=positive,
+            alpha_p=alpha_p,
+            c_p=c_p,
+            seconds=self.seconds,
+        )

@@ -1,0 +1,43 @@
+"""Update rules: how to learn from an answer."""
+
+from askance.learner.update.adagrad import DualAveraging, MirrorDescent
+from askance.learner.update.adaptive import (
+    AdaptiveRegularization,
+    AdaptiveRegularizationDiagonal,
+    AsymmetricAdaptive,
+    AsymmetricAdaptiveDiagonal,
+)
+from askance.learner.update.confidence_weighted import ConfidenceWeighted
+from askance.learner.update.passive_aggressive import (
+    CostSensitivePassiveAggressive,
+    PassiveAggressive,
+    PassiveAggressive1,
+    PassiveAggressive2,
+    PredictionBasedPassiveAggressive,
+)
+from askance.learner.update.perceptron import Perceptron, UnevenMarginPerceptron
+from askance.learner.update.probit import Probit
+from askance.learner.update.second_order_perceptron import SecondOrderPerceptron, SecondOrderPerceptronDiagonal
+from askance.learner.update.sketch import AsymmetricAdaptiveSketched, AsymmetricAdaptiveSparseSketched
+
+__all__ = [
+    "AdaptiveRegularization",
+    "AdaptiveRegularizationDiagonal",
+    "AsymmetricAdaptive",
+    "AsymmetricAdaptiveDiagonal",
+    "AsymmetricAdaptiveSketched",
+    "AsymmetricAdaptiveSparseSketched",
+    "ConfidenceWeighted",
+    "CostSensitivePassiveAggressive",
+    "DualAveraging",
+    "MirrorDescent",
+    "PassiveAggressive",
+    "PassiveAggressive1",
+    "PassiveAggressive2",
+    "Perceptron",
+    "PredictionBasedPassiveAggressive",
+    "Probit",
+    "SecondOrderPerceptron",
+    "SecondOrderPerceptronDiagonal",
+    "UnevenMarginPerceptron",
+]

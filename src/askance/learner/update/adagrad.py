@@ -1,0 +1,183 @@
+"""Adaptive subgradient methods: dual averaging and mirror descent.
+
+Paper 2, Eq. 1 and 2, after Duchi, Hazan and Singer, JMLR 12 (2011). With the hinge loss' subgradient g = -y x
+(where 1 - y p > 0, else nothing moves), the sums G += g and q_i += g_i^2, and H_i = delta + sqrt(q_i):
+
+    DA    w_i = -eta G_i / H_i
+    MD    w_i -= eta g_i / H_i
+
+for the coordinates with x_i != 0; the others do not change. A feature seen often has a large H and small steps;
+1 / H_i serves as its variance: v = sum x_i^2 / H_i.
+
+Multi-class (paper 2, §4.2.1): the class y of the answer has g = -x, its rival r has g = +x, each with sums of its own,
+and v = v_predicted + max over the other classes of v_i (Eq. 8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
+
+from askance.learner.prototypes import best_except, best_of, hinge_loss, judge
+from askance.learner.rule import Kernels, UpdateRule, positive
+from askance.learner.sparse import WEIGHT, linear_margin, side, sign
+from askance.learner.state import Score
+
+RIDGED_ROOT = 1  # H_i
+SQUARES = 2  # q_i
+SUM = 3  # G_i, dual averaging only
+
+
+def score_with_rarity(parameters, state, event):
+    """The margin w.x, and sum x_i^2 / H_i: large for events with rare features."""
+    table = state.table
+    margin = 0.0
+    rarity = 0.0
+    squared_length = 0.0
+    for i in range(event.start, event.stop):
+        column = event.columns[i]
+        value = event.values[i]
+        square = value * value
+        margin += table[column, WEIGHT, 0] * value
+        rarity += square / table[column, RIDGED_ROOT, 0]
+        squared_length += square
+    return Score(side(margin), margin, rarity, squared_length)
+
+
+def score_many_with_rarity(parameters, state, event):
+    """The scores of all classes, and Eq. 8's sum for the predicted class and the rarest of the others."""
+    scores = state.scores
+    rarities = state.variances
+    for vector in range(scores.size):
+        scores[vector] = 0.0
+        rarities[vector] = 0.0
+    squared_length = 0.0
+    for i in range(event.start, event.stop):
+        numbers = state.table[event.columns[i]]
+        value = event.values[i]
+        square = value * value
+        squared_length += square
+        for vector in range(scores.size):
+            scores[vector] += numbers[WEIGHT, vector] * value
+            rarities[vector] += square / numbers[RIDGED_ROOT, vector]
+    predicted = best_except(scores, -1)
+    rarity = rarities[predicted] + rarities[best_except(rarities, predicted)]
+    return judge(scores, rarity, squared_length)
+
+
+def average(table, vector, event, label, ridge, rate):
+    """One dual-averaging step of one weight vector, for the subgradient g = -label x."""
+    for i in range(event.start, event.stop):
+        numbers = table[event.columns[i]]
+        gradient = -label * event.values[i]
+        numbers[SUM, vector] += gradient
+        numbers[SQUARES, vector] += gradient * gradient
+        numbers[RIDGED_ROOT, vector] = ridge + sqrt(numbers[SQUARES, vector])
+        numbers[WEIGHT, vector] = -rate * numbers[SUM, vector] / numbers[RIDGED_ROOT, vector]
+
+
+def descend(table, vector, event, label, ridge, rate):
+    """One mirror-descent step of one weight vector, for the subgradient g = -label x."""
+    for i in range(event.start, event.stop):
+        numbers = table[event.columns[i]]
+        gradient = -label * event.values[i]
+        numbers[SQUARES, vector] += gradient * gradient
+        numbers[RIDGED_ROOT, vector] = ridge + sqrt(numbers[SQUARES, vector])
+        numbers[WEIGHT, vector] -= rate * gradient / numbers[RIDGED_ROOT, vector]
+
+
+def learn_averaging(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    if sign(answer) * said.margin < 1.0:
+        average(state.table, 0, event, sign(answer), ridge, rate)
+
+
+def learn_averaging_of_many(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    rival = best_except(state.scores, answer)
+    if hinge_loss(state.scores, answer, rival) > 0.0:
+        average(state.table, answer, event, 1.0, ridge, rate)
+        average(state.table, rival, event, -1.0, ridge, rate)
+
+
+def learn_descending(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    if sign(answer) * said.margin < 1.0:
+        descend(state.table, 0, event, sign(answer), ridge, rate)
+
+
+def learn_descending_of_many(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    rival = best_except(state.scores, answer)
+    if hinge_loss(state.scores, answer, rival) > 0.0:
+        descend(state.table, answer, event, 1.0, ridge, rate)
+        descend(state.table, rival, event, -1.0, ridge, rate)
+
+
+@dataclass
+class DualAveraging(UpdateRule):
+    """Weigh the sum of all gradients feature by feature: rare features take large steps (DA).
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        The step size.
+    delta : float, default 1.0
+        The ridge added to H: how much evidence a feature needs before its step shrinks.
+    per_class : bool, default False
+        Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.ActiveClassifier(update=DualAveraging(), query=askance.queries.Always(), classes=[-1, 1])
+    >>> clf.partial_fit([[1.0, 0.0]], [1]).coef_
+    array([[0.5, 0. ]])
+    """
+
+    eta: float = positive(1.0)
+    delta: float = positive(1.0)
+    per_class: bool = False
+
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_averaging, score=score_with_rarity)
+    multiclass: ClassVar = Kernels(margin=best_of, learn=learn_averaging_of_many, score=score_many_with_rarity)
+
+    def start_values(self) -> tuple[float, ...]:
+        return (0.0, self.delta, 0.0, 0.0)
+
+
+@dataclass
+class MirrorDescent(UpdateRule):
+    """Step against the gradient, feature by feature: rare features take large steps (MD).
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        The step size.
+    delta : float, default 1.0
+        The ridge added to H: how much evidence a feature needs before its step shrinks.
+    per_class : bool, default False
+        Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.ActiveClassifier(update=MirrorDescent(), query=askance.queries.Always(), classes=[-1, 1])
+    >>> clf.partial_fit([[1.0, 0.0], [1.0, 0.0]], [1, 1]).coef_.round(4)
+    array([[0.9142, 0.    ]])
+    """
+
+    eta: float = positive(1.0)
+    delta: float = positive(1.0)
+    per_class: bool = False
+
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_descending, score=score_with_rarity)
+    multiclass: ClassVar = Kernels(margin=best_of, learn=learn_descending_of_many, score=score_many_with_rarity)
+
+    def start_values(self) -> tuple[float, ...]:
+        return (0.0, self.delta, 0.0)

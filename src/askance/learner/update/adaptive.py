@@ -1,0 +1,220 @@
+"""Adaptive regularisation, symmetric (SOAL) and asymmetric (OA3), full and diagonal.
+
+Paper 3, Eq. 1-5, and paper 4, Algorithm 2. The weights have mean mu and covariance S, which starts as the identity.
+On an answer with hinge loss 1 - y p > 0, for v = x^T S x:
+
+    S -= S x x^T S / (gamma + v),     then     mu += eta rho_y y S x     with the new S,
+
+where rho_y = 1 in SOAL, and in OA3 rho for the second class and 1 for the first: rare positives take larger steps.
+
+Diagonal. SOAL keeps the diagonal of the step above, with one denominator for all coordinates; OA3 that of the
+inverse, a denominator for each:
+
+    SOAL-diag    S_i -= (S_i x_i)^2 / (gamma + sum_j S_j x_j^2)        paper 3, Eq. 4
+    OA3-diag     1 / S_i += x_i^2 / gamma                              as the authors' code does
+
+Notes
+-----
+Paper 3 moves along the new S, where AROW moves along the old one; so S shrinks first. Since
+S_new x = gamma / (gamma + v) S x, the mean needs no second product with the matrix.
+SOAL-diag's difference is computed as S_i (gamma + v - S_i x_i^2) / (gamma + v), which cannot become negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from askance.learner.covariance import PRODUCT, multiply, quadratic_form, shrink, start_covariance
+from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of
+from askance.learner.rule import Kernels, UpdateRule, positive
+from askance.learner.sparse import WEIGHT, dot, linear_margin, side, sign
+from askance.learner.state import Score, State
+
+# --- full ------------------------------------------------------------------------------------------------
+
+
+def margin_and_full_variance(parameters, state, event):
+    margin, squared_length = dot(state.table, event)
+    return Score(side(margin), margin, quadratic_form(state, event), squared_length)
+
+
+def adapt_full(state, event, step, regulariser):
+    """S shrinks, then mu += step S_new x."""
+    variance = multiply(state, event)
+    step *= regulariser / (regulariser + variance)
+    for k in range(state.matrix.shape[0]):
+        state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
+    shrink(state, regulariser + variance)
+
+
+def learn_full(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    regulariser = parameters[1]  # gamma
+    if sign(answer) * said.margin < 1.0:
+        adapt_full(state, event, rate * sign(answer), regulariser)
+
+
+def learn_full_asymmetric(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    regulariser = parameters[1]  # gamma
+    importance = parameters[2] if answer == 1 else 1.0  # rho_y
+    if sign(answer) * said.margin < 1.0:
+        adapt_full(state, event, rate * importance * sign(answer), regulariser)
+
+
+# --- diagonal --------------------------------------------------------------------------------------------
+
+
+def learn_diagonal(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    regulariser = parameters[1]  # gamma
+    if sign(answer) * said.margin < 1.0:
+        variance = variance_of(state.table, event)
+        step = rate * sign(answer)
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            value = event.values[i]
+            old = state.table[column, VARIANCE, 0]
+            others = max(0.0, variance - old * (value * value))
+            new = old * ((regulariser + others) / (regulariser + variance))
+            state.table[column, VARIANCE, 0] = new
+            state.table[column, WEIGHT, 0] += step * new * value
+
+
+def learn_diagonal_asymmetric(parameters, state, event, answer, said, weight):
+    rate = parameters[0]  # eta
+    regulariser = parameters[1]  # gamma
+    importance = parameters[2] if answer == 1 else 1.0  # rho_y
+    if sign(answer) * said.margin < 1.0:
+        step = rate * importance * sign(answer)
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            value = event.values[i]
+            old = state.table[column, VARIANCE, 0]
+            new = old / (1.0 + old * (value * value) / regulariser)
+            state.table[column, VARIANCE, 0] = new
+            state.table[column, WEIGHT, 0] += step * new * value
+
+
+# --- the rules -------------------------------------------------------------------------------------------
+
+
+class FullCovariance(UpdateRule):
+    """A rule whose state is a mean and a full covariance matrix that starts as the identity."""
+
+    def start(self, n_features: int, n_classes: int) -> State:
+        return start_covariance(type(self).__name__, n_features, 1.0)
+
+
+class DiagonalCovariance(UpdateRule):
+    """A rule whose state is a mean and a variance per feature that starts at one."""
+
+    def start_values(self) -> tuple[float, ...]:
+        return (0.0, 1.0)
+
+
+@dataclass
+class AdaptiveRegularization(FullCovariance):
+    """Mean and full covariance of the weights; familiar directions move less (SOAL). O(d^2) per answer.
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        The step size of the mean.
+    gamma : float, default 1.0
+        The regulariser of the covariance: the smaller, the faster the variances shrink.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("SOL", classes=[-1, 1])
+    >>> clf.partial_fit([[1.0, 1.0]], [1]).coef_.round(4)
+    array([[0.3333, 0.3333]])
+    """
+
+    eta: float = positive(1.0)
+    gamma: float = positive(1.0)
+
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_full, score=margin_and_full_variance)
+
+
+@dataclass
+class AdaptiveRegularizationDiagonal(DiagonalCovariance):
+    """Mean and variance of each weight; familiar features move less (SOAL-diag). O(nnz) per event.
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        The step size of the mean.
+    gamma : float, default 1.0
+        The regulariser of the variances: the smaller, the faster they shrink.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("SOL-diag", classes=[-1, 1])
+    >>> clf.partial_fit([[1.0, 1.0]], [1]).coef_.round(4)
+    array([[0.6667, 0.6667]])
+    """
+
+    eta: float = positive(1.0)
+    gamma: float = positive(1.0)
+
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_diagonal, score=margin_and_variance)
+
+
+@dataclass
+class AsymmetricAdaptive(FullCovariance):
+    """Adaptive regularisation with larger steps for the second class (OA3). O(d^2) per answer.
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        The step size of the mean.
+    gamma : float, default 1.0
+        The regulariser of the covariance.
+    rho : float, default 1.0
+        Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("OA3", rho=3.0, classes=[-1, 1])
+    >>> clf.partial_fit([[1.0, 1.0]], [1]).coef_.round(4)
+    array([[1., 1.]])
+    """
+
+    eta: float = positive(1.0)
+    gamma: float = positive(1.0)
+    rho: float = positive(1.0)
+
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_full_asymmetric, score=margin_and_full_variance)
+
+
+@dataclass
+class AsymmetricAdaptiveDiagonal(DiagonalCovariance):
+    """Asymmetric adaptive regularisation, a variance per weight (OA3-diag). O(nnz) per event.
+
+    Parameters
+    ----------
+    eta : float, default 1.0
+        The step size of the mean.
+    gamma : float, default 1.0
+        The regulariser of the variances.
+    rho : float, default 1.0
+        Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("OA3-diag", rho=3.0, classes=[-1, 1])
+    >>> clf.partial_fit([[1.0, 1.0]], [1]).coef_
+    array([[1.5, 1.5]])
+    """
+
+    eta: float = positive(1.0)
+    gamma: float = positive(1.0)
+    rho: float = positive(1.0)
+
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_diagonal_asymmetric, score=margin_and_variance)

@@ -1,0 +1,52 @@
+"""What the metrics accept: columns with one entry per event, all of the same length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from askance.errors import InvalidInput, InvalidParameter
+
+Labels = NDArray[Any]
+Flags = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
+
+
+def column(name: str, values: ArrayLike, length: int | None = None) -> NDArray[Any]:
+    """``values`` as a one-dimensional array, of ``length`` entries if that is given."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InvalidInput(f"{name} must be one-dimensional, one entry per event, got an array of shape {array.shape}.")
+    if length is not None and len(array) != length:
+        raise InvalidInput(f"{name} has {len(array)} entries, but there are {length} events in truth.")
+    return array
+
+
+def numbers(name: str, values: ArrayLike, length: int) -> Numbers:
+    """A column of numbers, none of them NaN."""
+    array = column(name, values, length).astype(np.float64, copy=False)
+    if np.isnan(array).any():
+        raise InvalidInput(f"{name} is NaN at event {int(np.isnan(array).argmax())}; it must be a number.")
+    return array
+
+
+def is_label(labels: Labels, label: Any) -> Flags:
+    """Where ``labels`` are ``label``; nowhere, if their types cannot be compared."""
+    return np.broadcast_to(np.asarray(labels == label, dtype=np.bool_), labels.shape)
+
+
+def flagged(flags: NDArray[Any]) -> int:
+    """How many are true, as a plain int."""
+    return int(np.count_nonzero(flags))
+
+
+def share(name: str, value: float) -> float:
+    """A weight between 0 and 1 whose rest, 1 - value, belongs to the other class."""
+    if not 0.0 <= value <= 1.0:
+        raise InvalidParameter(
+            f"{name} must be in [0, 1], got {value!r}: it is the share of the positive class, "
+            f"and the negative class gets the rest."
+        )
+    return float(value)

@@ -1,0 +1,29 @@
+"""Update rules, and what it takes to write one: ``UpdateRule``, ``Kernels`` and the parts kernels are made of."""
+
+from askance.learner.diagonal import margin_and_variance
+from askance.learner.prototypes import best_of
+from askance.learner.rule import Kernels, UpdateRule, finite, positive, share, whole
+from askance.learner.sparse import add, dot, linear_margin, side, sign
+from askance.learner.state import Event, Score, State
+from askance.learner.update import *  # noqa: F403
+from askance.learner.update import __all__ as _rules
+
+__all__ = [
+    *_rules,
+    "Event",
+    "Kernels",
+    "Score",
+    "State",
+    "UpdateRule",
+    "add",
+    "best_of",
+    "dot",
+    "finite",
+    "linear_margin",
+    "margin_and_variance",
+    "positive",
+    "share",
+    "side",
+    "sign",
+    "whole",
+]
