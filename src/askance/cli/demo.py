@@ -92,7 +92,7 @@ def play(events: int, seed: int, screen: Console | None = None) -> Demo:
         show(screen, clone(choosing), stream)
     chosen = choosing.run(stream.X, stream.labels)
     labels = int(chosen.asked.sum())
-    # A rate that is a little too high, and a budget: exactly as many labels.
+    # A rate a little too high, and a budget: as many labels (in a short stream sometimes a few less).
     random = askance.make(
         "SORL-diag", rate=min(1.0, 1.2 * labels / events), budget=labels, random_state=seed, **SETTINGS
     )

@@ -169,7 +169,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         chance = float(record.probability[0])
         return Decision(
-            label=self.classes_[record.predicted[0]],
+            label=self.classes_.item(record.predicted[0]),
             margin=float(record.margin[0]),
             probability=chance,
             asked=bool(record.asked[0]),
@@ -410,8 +410,11 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             return distinct_labels(classes, "classes")
         if self.classes is not None:
             return distinct_labels(self.classes, "classes")
-        check_classification_targets(y)
-        return distinct_labels(y, "y")
+        found = distinct_labels(y, "y")
+        is_continuous = y.dtype.kind == "f" and 2 * len(found) > len(y)  # few values that come back may be labels
+        if is_continuous or y.dtype.kind == "O":
+            check_classification_targets(y)
+        return found
 
     def _one_event(self, x: Any) -> tuple[Machine, Block]:
         """One event as a block, whatever form it comes in; begins if it is the first."""

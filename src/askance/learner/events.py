@@ -136,8 +136,8 @@ class DenseEvents(Events):
         if X.dtype.kind == "f":
             for first in range(0, len(X), self._rows_at_once):
                 rows = X[first : first + self._rows_at_once]
-                if not np.abs(rows).max(initial=0.0) <= LARGEST:  # NaN is not <= anything
-                    row, column = np.argwhere(~(np.abs(rows) <= LARGEST))[0]
+                if not float(np.abs(rows).max(initial=0.0)) <= LARGEST:  # NaN is not <= anything
+                    row, column = np.argwhere(_is_unusable(rows))[0]
                     raise unusable_value(first + row, column, rows[row, column])
 
     def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
@@ -161,7 +161,7 @@ class SparseEvents(Events):
         if misplaced:
             raise _misplaced_column(starts, columns, n_features)
         if too_large:
-            i = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+            i = int(np.flatnonzero(_is_unusable(values))[0])
             raise unusable_value(int(np.searchsorted(starts, i, side="right")) - 1, columns[i], values[i])
         if unsorted:
             X = sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, n_features), copy=True)
@@ -282,6 +282,10 @@ def _even_parts(starts: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 # --- what may be wrong -----------------------------------------------------------------------------------
+
+
+def _is_unusable(values: np.ndarray) -> np.ndarray:
+    return ~(np.abs(values.astype(np.float64)) <= LARGEST)
 
 
 def unusable_value(row: int | None, column: int, value: float) -> InvalidInput:

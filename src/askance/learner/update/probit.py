@@ -95,7 +95,7 @@ class Probit(UpdateRule):
     >>> import askance
     >>> clf = askance.ActiveClassifier(update=Probit(), query=askance.queries.Always(), classes=["ham", "spam"])
     >>> clf.partial_fit([[1.0, 0.0]], ["spam"]).predict_proba([[1.0, 0.0], [0.0, 1.0]]).round(4)
-    array([[0.3333, 0.6667],
+    array([[0.3318, 0.6682],
            [0.5   , 0.5   ]])
     """
 

@@ -321,7 +321,7 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     >>> import askance
     >>> clf = askance.make("SOA3", sketch_size=2, classes=[-1, 1])
     >>> clf.partial_fit([[3.0, 4.0]], [1]).coef_.round(4)
-    array([[0.1154, 0.1538]])
+    array([[1.2144, 2.6208]])
     """
 
     eta: float = positive(1.0)
@@ -363,7 +363,7 @@ class AsymmetricAdaptiveSparseSketched(AsymmetricAdaptiveSketched):
     >>> import askance
     >>> clf = askance.make("SSOA3", sketch_size=2, classes=[-1, 1])
     >>> clf.partial_fit([[3.0, 4.0]], [1]).coef_.round(4)
-    array([[0.1154, 0.1538]])
+    array([[1.2144, 2.6208]])
     """
 
     binary: ClassVar = Kernels(margin=sparse_margin, learn=learn_sparsely, score=sparse_score)

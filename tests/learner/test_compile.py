@@ -1,0 +1,112 @@
+"""Compiling: found again by a second process, never stale, and optional."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+REPORT = """
+import json, sys
+import numpy as np, askance
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 5)); y = (X @ rng.normal(size=5) > 0).astype(int)
+def play(clf):
+    trace = clf.run(X, y)
+    stats = getattr(clf._machine().play, "stats", None)
+    hits, misses = (sum(stats.cache_hits.values()), sum(stats.cache_misses.values())) if stats else (None, None)
+    return {"hits": hits, "misses": misses, "asked": trace.asked.tolist(), "weights": clf.coef_.ravel().tolist()}
+"""
+
+
+def in_a_new_process(code, cache, **environment):
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(REPORT) + textwrap.dedent(code)],
+        env=os.environ | {"ASKANCE_CACHE_DIR": str(cache)} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", ["PAA-I", "SOAL", "SSOA3"])
+def test_second_process_finds_the_machine_code_on_disk(name, tmp_path):
+    code = f"print(json.dumps(play(askance.make({name!r}, random_state=0))))"
+    first = in_a_new_process(code, tmp_path)
+    second = in_a_new_process(code, tmp_path)
+    assert (first["hits"], first["misses"]) == (0, 1)
+    assert (second["hits"], second["misses"]) == (1, 0)
+    assert first["asked"] == second["asked"]
+
+
+def test_interpreted_kernels_decide_as_compiled_ones(tmp_path):
+    code = "print(json.dumps(play(askance.make('SOAL-diag', random_state=0))))"
+    compiled = in_a_new_process(code, tmp_path)
+    interpreted = in_a_new_process(code, tmp_path, NUMBA_DISABLE_JIT="1")
+    assert interpreted["hits"] is None
+    assert compiled["asked"] == interpreted["asked"]
+    assert compiled["weights"] == pytest.approx(interpreted["weights"], abs=1e-12)
+
+
+OWN_RULE = """
+from dataclasses import dataclass
+from typing import ClassVar
+from askance.updates import Kernels, UpdateRule, linear_margin, positive
+from helper_functions import step_for
+from constants import SCALE
+
+def learn(parameters, state, event, answer, said, weight):
+    step = SCALE * step_for(parameters[0], answer)
+    for i in range(event.start, event.stop):
+        state.table[event.columns[i], 0, 0] += step * event.values[i]
+
+@dataclass
+class Own(UpdateRule):
+    rate: float = positive(1.0)
+    binary: ClassVar = Kernels(margin=linear_margin, learn=learn)
+"""
+HELPER = "def step_for(rate, answer):\n    return rate * (2.0 * answer - 1.0)\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "factor"),
+    [
+        ("own_rule.py", "SCALE * step_for", "2.0 * SCALE * step_for", 2.0),
+        ("helper_functions.py", "rate * (2.0", "3.0 * rate * (2.0", 3.0),
+        ("constants.py", "1.0", "5.0", 5.0),
+    ],
+    ids=["the kernel", "a helper in another file", "a constant in a third file"],
+)
+def test_an_edit_to_anything_a_kernel_uses_takes_effect_at_once(file, old, new, factor, tmp_path):
+    files = {"own_rule.py": OWN_RULE, "helper_functions.py": HELPER, "constants.py": "SCALE = 1.0\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    code = f"""
+        sys.path.insert(0, {str(tmp_path)!r})
+        sys.dont_write_bytecode = True
+        from own_rule import Own
+        print(json.dumps(play(askance.ActiveClassifier(Own(), askance.queries.Always(), random_state=0))))
+    """
+    before = in_a_new_process(code, tmp_path)
+    assert in_a_new_process(code, tmp_path)["hits"] == 1
+    (tmp_path / file).write_text(files[file].replace(old, new))
+    after = in_a_new_process(code, tmp_path)
+    assert after["misses"] == 1
+    assert after["weights"] == pytest.approx([factor * weight for weight in before["weights"]])
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    heavy = "{'numpy', 'numba', 'scipy', 'sklearn', 'pandas', 'rich'}"
+    code = f"import sys, askance; print(sorted({heavy} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_a_cache_folder_that_cannot_be_written_does_no_harm(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    code = "print(json.dumps(play(askance.make('PE', random_state=0))))"
+    assert in_a_new_process(code, tmp_path / "file")["misses"] == 1

@@ -1,0 +1,187 @@
+"""Errors: one sentence, a built-in's subclass, and the model as it was."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+import askance
+from askance import budgets, queries, updates
+from askance.errors import AskanceError
+
+X = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0], [1.0, 1.0, 0.0]])
+Y = np.array([1, -1, 1])
+
+
+def a_model():
+    return askance.make("PAA-I", random_state=0).partial_fit(X, Y)
+
+
+def changed(value):
+    copy = X.copy()
+    copy[1, 2] = value
+    return copy
+
+
+def broken_csr(indices):
+    matrix = sp.csr_matrix(X)
+    matrix.indices = np.array(indices, dtype=np.int32)
+    return matrix
+
+
+BAD_CALLS = {
+    "NaN": (lambda clf: clf.run(changed(np.nan), Y), "row 1, column 2 of X is NaN"),
+    "NaN in CSR": (lambda clf: clf.run(sp.csr_matrix(changed(np.nan)), Y), "row 1, column 2 of X is NaN"),
+    "NaN in float32 CSR": (
+        lambda clf: clf.run(sp.csr_matrix(changed(np.nan).astype(np.float32)), Y),
+        "row 1, column 2 of X is NaN",
+    ),
+    "infinity": (lambda clf: clf.run(changed(np.inf), Y), r"row 1, column 2 of X is \+inf"),
+    "minus infinity": (lambda clf: clf.partial_fit(changed(-np.inf), Y), "row 1, column 2 of X is -inf"),
+    "infinity in float32 CSR": (
+        lambda clf: clf.run(sp.csr_matrix(changed(np.inf).astype(np.float32)), Y),
+        r"row 1, column 2 of X is \+inf",
+    ),
+    "infinity in float32": (
+        lambda clf: clf.run(changed(np.inf).astype(np.float32), Y),
+        r"row 1, column 2 of X is \+inf",
+    ),
+    "too large": (lambda clf: clf.run(changed(1e200), Y), "whose square overflows; scale the features"),
+    "too large in CSR": (lambda clf: clf.run(sp.csr_matrix(changed(1e200)), Y), "whose square overflows"),
+    "wrong width": (lambda clf: clf.run(X[:, :2], Y), "2 features, but ActiveClassifier is expecting 3"),
+    "wrong width to predict": (lambda clf: clf.predict(X[:, :2]), "2 features"),
+    "NaN to predict": (lambda clf: clf.predict(changed(np.nan)), "NaN"),
+    "column beyond the width": (
+        lambda clf: clf.run(broken_csr([0, 3, 1, 2, 0, 1]), Y),
+        "row 0 of X has column index 3",
+    ),
+    "negative column": (lambda clf: clf.run(broken_csr([0, -2, 1, 2, 0, 1]), Y), "column index -2"),
+    "unknown label": (lambda clf: clf.run(X, [1, -1, 7]), r"y\[2\] is 7, which is not one of the classes -1, 1"),
+    "label of another kind": (lambda clf: clf.run(X, ["a", "b", "a"]), r"y\[0\] is 'a'"),
+    "unknown label told": (lambda clf: clf.tell(X[0], "spam"), "the label is 'spam', which is not one of the classes"),
+    "lengths differ": (lambda clf: clf.run(X, Y[:2]), "inconsistent numbers of samples"),
+    "one-dimensional X": (lambda clf: clf.run(X[0], Y), "Expected 2D array"),
+    "text": (lambda clf: clf.run([["a", "b", "c"]] * 3, Y), "numeric"),
+    "event of wrong width": (lambda clf: clf.ask([1.0, 2.0]), "one event has 3 features, got an array of shape"),
+    "event with NaN": (lambda clf: clf.ask([1.0, np.nan, 0.0]), "column 1 .* is NaN"),
+    "event with infinity": (lambda clf: clf.ask(([1], [np.inf])), "inf"),
+    "several events at once": (lambda clf: clf.ask(X), "one event has 3 features"),
+    "several CSR rows": (lambda clf: clf.ask(sp.csr_matrix(X)), r"shape \(1, 3\), got shape \(3, 3\)"),
+    "event column beyond the width": (lambda clf: clf.ask(([1, 3], [1.0, 1.0])), "column index 3"),
+    "event columns and values differ": (lambda clf: clf.ask(([1, 2], [1.0])), "2 columns but 1 values"),
+    "event columns not whole": (lambda clf: clf.ask(([1.5], [1.0])), "must be whole numbers"),
+    "event of words": (lambda clf: clf.ask(["a", "b", "c"]), "made of numbers"),
+    "negative weight": (lambda clf: clf.tell(X[0], 1, weight=-1.0), "weight must be"),
+    "NaN weight": (lambda clf: clf.tell(X[0], 1, weight=np.nan), "weight must be"),
+    "other classes later": (lambda clf: clf.partial_fit(X, Y, classes=[0, 1]), "differs from the classes at first"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_a_bad_call_says_why_in_one_sentence_and_leaves_the_model_alone(case):
+    call, message = BAD_CALLS[case]
+    clf = a_model()
+    before, counts, random = clf.coef_.copy(), clf._counts.copy(), str(clf._rng.bit_generator.state)
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        call(clf)
+    assert "\n\n" not in str(caught.value)
+    assert np.array_equal(clf.coef_, before)
+    assert np.array_equal(clf._counts, counts)
+    assert str(clf._rng.bit_generator.state) == random
+
+
+BAD_BEGINNINGS = {
+    "one class only": (lambda: askance.make("PAA-I").run(X, [1, 1, 1]), "only one class, .*1"),
+    "one class named": (lambda: askance.make("PAA-I", classes=["a"]).run(X, ["a"] * 3), "only one class"),
+    "continuous labels": (lambda: askance.make("PAA-I").fit(X, [0.1, 0.7, 2.5]), "continuous"),
+    "NaN label": (lambda: askance.make("PAA-I", classes=[0.0, 1.0]).run(X, [0.0, np.nan, 1.0]), "NaN"),
+    "labels that cannot be sorted": (lambda: askance.make("PAA-I", classes=[1, "a"]), "cannot be sorted together"),
+    "three classes for a binary rule": (lambda: askance.make("SOAL", classes=[0, 1, 2]), "Only binary classification"),
+    "classes unknown at ask": (lambda: askance.make("PAA-I").ask(X[0]), "classes are not known"),
+    "width unknown at ask": (
+        lambda: askance.make("PAA-I", classes=[0, 1]).ask(([0], [1.0])),
+        "does not tell the number of features",
+    ),
+    "n_features contradicts X": (lambda: askance.make("PAA-I", n_features=5).run(X, Y), "n_features=5"),
+    "too wide for a matrix": (
+        lambda: askance.make("OA3", classes=[0, 1], n_features=3_200_000).ask(([0], [1.0])),
+        "3,200,000 x 3,200,000 numbers.*diagonal or sketched",
+    ),
+    "NaN in the first call": (lambda: askance.make("PAA-I").run(changed(np.nan), Y), "NaN"),
+    "empty": (lambda: askance.make("PAA-I").run(np.empty((0, 3)), []), "0 sample"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_BEGINNINGS)
+def test_a_bad_beginning_says_why(case):
+    call, message = BAD_BEGINNINGS[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
+
+
+def test_a_bad_first_call_leaves_no_trace():
+    clf = askance.make("PAA-I", random_state=0)
+    with pytest.raises(ValueError, match="NaN"):
+        clf.run(changed(np.nan), Y)
+    assert not hasattr(clf, "n_features_in_")
+    clf.run(X[:, :2], Y)
+
+
+BAD_PARAMETERS = {
+    "C of zero": (lambda: askance.make("PAA-I", C=0), "C must be a finite number above 0, got 0"),
+    "negative C": (lambda: updates.PassiveAggressive1(C=-2.0), "C must be a finite number above 0, got -2"),
+    "infinite C": (lambda: updates.PassiveAggressive1(C=np.inf), "got inf"),
+    "NaN eta": (lambda: askance.make("SOAL", eta=np.nan), "got nan"),
+    "C as text": (lambda: askance.make("PAA-I", C="1"), "got '1'"),
+    "rate of zero": (lambda: askance.make("RPA", rate=0.0), r"rate must be in \(0, 1\], got 0"),
+    "rate of 20": (
+        lambda: askance.make("RPA", rate=20),
+        r"rate must be in \(0, 1\], got 20. To allow 20 labels in total use budget=20.",
+    ),
+    "epsilon of a half": (lambda: askance.make("UOAL-entropy", epsilon=0.5), r"epsilon must be in \[0, 0.5\)"),
+    "decay above one": (lambda: askance.make("UOAL-entropy", decay=1.5), "decay must be in"),
+    "sketch size": (lambda: askance.make("SOA3", sketch_size=2.5), "sketch_size must be a whole number"),
+    "unknown parameter": (lambda: askance.make("PAA-I", eta=1.0), "PAA-I has no parameter 'eta'; it takes C, delta"),
+    "budget as a share": (lambda: askance.make("PAA-I", budget=0.02), "not a whole number of labels"),
+    "negative budget": (lambda: askance.make("PAA-I", budget=-1), "n must be a whole number of 0 or more, got -1"),
+    "budget as text": (lambda: askance.make("PAA-I", budget="ten"), "budget must be"),
+    "normalize": (lambda: askance.make("PAA-I", normalize="l1"), 'normalize must be None or "l2"'),
+    "intercept": (lambda: askance.make("PAA-I", intercept="yes"), "intercept must be True or False"),
+    "n_features": (lambda: askance.make("PAA-I", n_features=0), "n_features must be"),
+    "random_state": (lambda: askance.make("PAA-I", random_state=-1), "random_state must be"),
+    "update is a string": (lambda: askance.ActiveClassifier(update="PA").fit(X, Y), "update must be an update rule"),
+    "query is a class": (
+        lambda: askance.ActiveClassifier(query=queries.Margin).fit(X, Y),
+        "query must be a query rule",
+    ),
+    "no variance": (
+        lambda: askance.ActiveClassifier(updates.Perceptron(), queries.Variance()).fit(X, Y),
+        "Variance reads the variance of a margin, which Perceptron does not have",
+    ),
+    "no gamma": (
+        lambda: askance.ActiveClassifier(updates.DualAveraging(), queries.Variance()).fit(X, Y),
+        "Variance needs gamma, which DualAveraging does not have",
+    ),
+    "name is not text": (lambda: askance.make(3), "is a string"),
+    "no such name": (lambda: askance.make("PAAI"), "no algorithm 'PAAI'. Did you mean .*PAA-I"),
+    "near name": (lambda: askance.make("soal-diagonal"), "SOAL-diag"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PARAMETERS)
+def test_a_bad_parameter_says_what_would_be_right(case):
+    call, message = BAD_PARAMETERS[case]
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        call()
+    assert isinstance(caught.value, AskanceError)
+
+
+def test_predicting_before_learning_is_refused_as_scikit_learn_does():
+    with pytest.raises(NotFittedError, match="has not seen any event yet"):
+        askance.make("PAA-I").predict(X)
+
+
+def test_names_are_found_in_any_case_and_by_alias():
+    assert askance.make("paa-i").update == askance.make("APAI").update == updates.PassiveAggressive1()
+    assert askance.make("PAA-I", budget=3).budget == 3
+    assert askance.make("PAA-I", budget=budgets.Fixed(3)).budget == budgets.Fixed(3)
