@@ -88,6 +88,24 @@ def test_a_parameter_set_after_learning_counts_from_the_next_event_on(stream):
     assert clf.run(X[300:], y[300:]).asked.all()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"intercept": True}, {"update": updates.Probit()}, {"update": updates.PassiveAggressive1(per_class=True)}],
+    ids=["intercept", "another rule", "a vector per class"],
+)
+def test_what_shapes_the_model_cannot_be_changed_after_learning_has_begun(stream, change):
+    X, y = stream
+    clf = askance.make("PAA-I", random_state=0)
+    clf.run(X, y)
+    before = clf.coef_
+    clf.set_params(**change)
+    for call in (lambda: clf.run(X, y), lambda: clf.ask(X[0]), lambda: clf.predict(X), lambda: clf.partial_fit(X, y)):
+        with pytest.raises(ValueError, match="cannot be changed once learning has begun"):
+            call()
+    clf.fit(X, y).predict(X)
+    assert not np.array_equal(clf.coef_, before)
+
+
 def test_query_rule_takes_eta_and_gamma_from_the_update_rule(stream):
     X, y = stream
     inherits = askance.ActiveClassifier(updates.AdaptiveRegularizationDiagonal(0.3, 2.0), queries.Variance(0.1))

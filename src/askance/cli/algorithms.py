@@ -11,14 +11,6 @@ from askance.cli.output import console, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-PAPERS = {
-    1: "Lu, Zhao, Hoi: Online Passive-Aggressive Active learning (2016)",
-    2: "Zhai et al.: Online active classification via margin-based and feature-based label queries (2022)",
-    3: "Hao et al.: SOAL: Second-order Online Active Learning",
-    4: "Zhang et al.: Online Adaptive Asymmetric Active Learning with Limited Budgets",
-    5: "Chu et al.: Unbiased Online Active Learning in Data Streams",
-}
-
 ONE_LINE = 132  # columns that a row needs if nothing is to wrap
 
 
@@ -28,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     import askance
+    from askance.learner.presets import PAPERS
 
     rows = askance.algorithms()
     if options.json:

@@ -24,7 +24,10 @@ from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
 from askance.learner.trace import Decision, Trace
 
-LEARNED = ("_state", "_rng", "_counts", "_single", "_assembled", "classes_", "n_features_in_", "feature_names_in_")
+LEARNED = (
+    "_state", "_begun_with", "_rng", "_counts", "_single", "_assembled",
+    "classes_", "n_features_in_", "feature_names_in_",
+)  # fmt: skip
 """The attributes that ``fit`` replaces: everything that is not a parameter."""
 
 
@@ -83,6 +86,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _state: State
+    _begun_with: tuple[Any, ...]
     _counts: np.ndarray
     _rng: np.random.Generator
     _single: tuple[Record, np.ndarray]
@@ -339,9 +343,19 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         """The compiled combination. Parameters changed meanwhile take effect with the next call."""
         machine: Machine | None = self.__dict__.get("_assembled")
         if machine is None or not machine.is_made_from(self._given()):
-            machine = self._assembled = Machine(self._rules(), len(self.classes_), self.n_features_in_)
+            rules = self._rules()
+            if self._layout(rules, len(self.classes_)) != self._begun_with:
+                raise InvalidParameter(
+                    "the update rule, its per_class and sketch_size, and the intercept cannot be changed once learning "
+                    "has begun; fit starts again, and sklearn.base.clone gives a fresh copy."
+                )
+            machine = self._assembled = Machine(rules, len(self.classes_), self.n_features_in_)
             machine.remember(self._given())
         return machine
+
+    @staticmethod
+    def _layout(rules: Combination, n_classes: int) -> tuple[Any, ...]:
+        return (*rules.update.layout(n_classes), bool(rules.intercept))
 
     def _generator(self) -> np.random.Generator:
         if isinstance(self.random_state, np.random.RandomState):  # scikit-learn's tools pass one at times
@@ -367,9 +381,10 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
                 f"X has {n_features} features, but this classifier was made with n_features={self.n_features}."
             )
         self.check_rules()
-        update = self._rules().update
-        update.kernels(len(classes))
-        state = update.start(n_features + bool(self.intercept), len(classes))
+        rules = self._rules()
+        rules.update.kernels(len(classes))
+        state = rules.update.start(n_features + bool(self.intercept), len(classes))
+        self._begun_with = self._layout(rules, len(classes))
         self._rng = self._generator()
         self._state = state
         self._counts = np.zeros(3, np.int64)

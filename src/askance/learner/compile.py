@@ -120,7 +120,10 @@ def _linked(
                 built[callee] = compile_inner(callee, _linked(callee, slots, compile_inner, built))
             names[name] = built[callee]
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__module__ = function.__module__
+    # Cached code names the module it came from and imports it again: this one is always there, and kernels typed into
+    # a notebook have none. The name keeps functions of the same name apart.
+    copy.__module__ = __name__
+    copy.__qualname__ = f"{function.__module__}.{function.__qualname__}"
     return copy
 
 
@@ -210,6 +213,12 @@ def _cache_for(function: Function, digest: str) -> Any:
 
     class Cache(caching.FunctionCache):
         _impl_class = Implementation
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # a damaged file, say: compile again, and overwrite it
+                return None
 
     return Cache(function)
 

@@ -1,8 +1,4 @@
-"""A paper's name for a combination of rules, and that combination.
-
-Papers: 1 passive-aggressive active learning (PAA), 2 margin and feature queries (D-ADA), 3 second-order online active
-learning (SOAL), 4 asymmetric budgeted learning (OA3), 5 unbiased Bayesian probit (UOAL).
-"""
+"""A paper's name for a combination of rules, and that combination."""
 
 from __future__ import annotations
 
@@ -17,6 +13,15 @@ from askance.learner.rule import QueryRule, UpdateRule
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
+
+
+PAPERS = {
+    1: "Lu, Zhao, Hoi: Online Passive-Aggressive Active learning (2016)",
+    2: "Zhai et al.: Online active classification via margin-based and feature-based label queries (2022)",
+    3: "Hao et al.: SOAL: Second-order Online Active Learning (2016)",
+    4: "Zhang et al.: Online Adaptive Asymmetric Active Learning with Limited Budgets (2019)",
+    5: "Chu et al.: Unbiased Online Active Learning in Data Streams (2011)",
+}
 
 
 class Preset(NamedTuple):

@@ -115,6 +115,8 @@ class UpdateRule(Parameterised):
     binary: ClassVar[Kernels]
     multiclass: ClassVar[Kernels | None] = None
     """Kernels for one weight vector per class, where the rule has such a form."""
+    own_numbers: ClassVar[int] = 0
+    """The size of ``state.extra``, for a rule that keeps a few numbers beside those of the features."""
     probabilistic: ClassVar[bool] = False
     """Whether Phi(margin / sqrt(variance + 1)) is the probability of the second class."""
     weighted = False
@@ -154,7 +156,11 @@ class UpdateRule(Parameterised):
     def start(self, n_features: int, n_classes: int) -> State:
         """The state before the first answer."""
         rows = n_classes if self.keeps_vector_per_class(n_classes) else 1
-        return fresh_state(n_features, rows, self.start_values())
+        return fresh_state(n_features, rows, self.start_values(), extra=self.own_numbers)
+
+    def layout(self, n_classes: int) -> tuple[Any, ...]:
+        """What decides the shape of the state, and cannot change once learning has begun."""
+        return (type(self), self.keeps_vector_per_class(n_classes))
 
     def coefficients(self, state: State) -> np.ndarray:
         """The weight vectors, one row per vector."""

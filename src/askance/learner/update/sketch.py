@@ -348,6 +348,9 @@ class AsymmetricAdaptiveSketched(UpdateRule):
         np.fill_diagonal(gram, 1.0)
         return state
 
+    def layout(self, n_classes: int) -> tuple[object, ...]:
+        return (*super().layout(n_classes), self.sketch_size)
+
 
 @dataclass
 class AsymmetricAdaptiveSparseSketched(AsymmetricAdaptiveSketched):
