@@ -29,3 +29,31 @@ class IncompatibleRules(AskanceError, ValueError):
 
 class ModelFileError(AskanceError, ValueError):
     """A model file is damaged, foreign or newer than this version."""
+
+
+class BadLine(AskanceError, ValueError):
+    """A line (or row) of a file cannot be read. The sentence says which file, line and column, and why.
+
+    Attributes
+    ----------
+    file : str
+        The name of the file, ``-`` for the standard input.
+    line : int
+        Its number, from 1; for files that are not text, the number of the row, from 0.
+    column : str or None
+        Where in the line: ``"column 7"`` for the seventh character, or the name of a field.
+    reason : str
+        What is wrong.
+    """
+
+    def __init__(self, file: str, line: int, column: str | None, reason: str, unit: str = "line") -> None:
+        where = f"{unit} {line} of {file!r}" + (f", {column}" if column else "")
+        super().__init__(f"{where}: {reason}")
+        self.file, self.line, self.column, self.reason, self.unit = file, line, column, reason, unit
+
+    def __reduce__(self) -> tuple[type[BadLine], tuple[str, int, str | None, str, str]]:
+        return type(self), (self.file, self.line, self.column, self.reason, self.unit)
+
+
+class DatasetError(AskanceError, OSError):
+    """A data set is not on this machine, cannot be fetched, or is not what it should be."""

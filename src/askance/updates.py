@@ -1,9 +1,10 @@
 """Update rules, and what it takes to write one: ``UpdateRule``, ``Kernels`` and the parts kernels are made of."""
 
+from askance.learner.compile import on_its_own
 from askance.learner.diagonal import margin_and_variance
 from askance.learner.prototypes import best_of
 from askance.learner.rule import Kernels, UpdateRule, finite, positive, share, whole
-from askance.learner.sparse import add, dot, linear_margin, side, sign
+from askance.learner.sparse import add, dot, linear_margin, side, sign, squared_norm
 from askance.learner.state import Event, Score, State
 from askance.learner.update import *  # noqa: F403
 from askance.learner.update import __all__ as _rules
@@ -21,9 +22,11 @@ __all__ = [
     "finite",
     "linear_margin",
     "margin_and_variance",
+    "on_its_own",
     "positive",
     "share",
     "side",
     "sign",
+    "squared_norm",
     "whole",
 ]

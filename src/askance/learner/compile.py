@@ -37,7 +37,11 @@ def prefetch(table: np.ndarray, row: int) -> None:
 
 
 def on_its_own(function: Function) -> Function:
-    """Mark a kernel that is too large to be worth inlining: it is compiled once and called."""
+    """Mark a kernel that is compiled once and called, not inlined: one that is large, or that makes arrays.
+
+    Everything else is compiled without reference counts, which cost more than the arithmetic of a short event; such
+    code may use arrays and views of them, but make none.
+    """
     function.on_its_own = True  # type: ignore[attr-defined]
     return function
 
@@ -69,14 +73,15 @@ def _interpreted(function: Function) -> Function:
 def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     import numba
 
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+    inlined: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+    called = inlined | {"_nrt": True}
 
     def compile_inner(original: Function, linked: Function) -> Function:
         if hasattr(original, "on_its_own"):
-            return compile_outer(original, linked)
-        return numba.njit(forceinline=True, **options)(linked)
+            return compile_outer(original, linked, called)
+        return numba.njit(forceinline=True, **inlined)(linked)
 
-    def compile_outer(original: Function, linked: Function) -> Function:
+    def compile_outer(original: Function, linked: Function, options: dict[str, Any]) -> Function:
         digest = _digest(original, slots)
         linked.__qualname__ = linked.__name__ = f"{original.__name__}_{digest[:24]}"
         dispatcher = numba.njit(**options)(linked)
@@ -84,7 +89,8 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
         return dispatcher
 
     built = {prefetch: _prefetch_intrinsic()}
-    return compile_outer(function, _linked(function, slots, compile_inner, built))
+    linked = _linked(function, slots, compile_inner, built)
+    return compile_outer(function, linked, called if hasattr(function, "on_its_own") else inlined)
 
 
 # --- linking ---------------------------------------------------------------------------------------------
@@ -159,9 +165,13 @@ def _writable_cache_directory(directory: Path) -> Path:
     return _writable(directory)
 
 
+COMPILED_AS = "1"
+"""Changes when the way of compiling changes, so that machine code made the old way is not used."""
+
+
 def _digest(function: Function, slots: dict[Function, Function]) -> str:
     """A name for the meaning of a function: its code, its callees' code, and the constants they refer to."""
-    parts = [repr((State._fields, Event._fields, Score._fields, Tally._fields))]
+    parts = [COMPILED_AS, repr((State._fields, Event._fields, Score._fields, Tally._fields))]
     seen = set()
 
     def visit(function: Function) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from askance.learner.sparse import WEIGHT, side
+from askance.learner.sparse import WEIGHT, column_at, side
 from askance.learner.state import Score
 
 VARIANCE = 1  # its place among the numbers of a feature, beside the weight
@@ -13,15 +13,12 @@ def margin_and_variance(parameters, state, event):
     table = state.table
     margin = 0.0
     variance = 0.0
-    squared_length = 0.0
     for i in range(event.start, event.stop):
-        column = event.columns[i]
+        column = column_at(table, event, i)
         value = event.values[i]
-        square = value * value
         margin += table[column, WEIGHT, 0] * value
-        variance += table[column, VARIANCE, 0] * square
-        squared_length += square
-    return Score(side(margin), margin, variance, squared_length)
+        variance += table[column, VARIANCE, 0] * (value * value)
+    return Score(side(margin), margin, variance)
 
 
 def variance_of(table, event):

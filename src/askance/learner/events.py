@@ -20,38 +20,50 @@ from askance.learner.compile import specialise
 from askance.learner.loop import Block
 
 LARGEST = 1e150  # beyond it the square of a value leaves no room for a sum
+SMALLEST = 1e-150  # a value below it counts as zero: its square would
 BLOCK_ENTRIES = 1 << 16  # non-zeros (or dense values) converted at a time: they stay in the cache
 
 
 # --- compiled passes -------------------------------------------------------------------------------------
 
 
-def inspect(starts, columns, bits, without_sign, largest, n_features):
-    """Count what keeps CSR rows from being played as they are: (misplaced, unsorted, too large, zero).
+def inspect(starts, columns, bits, without_sign, smallest, largest, n_features):
+    """Count what keeps CSR rows from being played as they are: (misplaced, unsorted, too large, too small).
 
     ``bits`` are the values' bit patterns: comparing those without their signs compares magnitudes, NaN and infinity
-    being the largest of all, and the compiler can do many at once.
+    being the largest of all. Simple loops over pieces that stay in the cache: the compiler does many values at once.
     """
     misplaced = 0
     for row in range(starts.size - 1):
         misplaced += starts[row + 1] < starts[row]
-    if misplaced > 0:
-        return misplaced, 0, 0, 0
-    too_large = 0
-    zeros = 0
-    for i in range(bits.size):
-        magnitude = bits[i] & without_sign
-        too_large += magnitude > largest
-        zeros += magnitude == 0
-        misplaced += (columns[i] < 0) | (columns[i] >= n_features)
+    if misplaced > 0 or starts[0] < 0:
+        return 1, 0, 0, 0
     unsorted = 0
-    for i in range(1, columns.size):
-        unsorted += columns[i] <= columns[i - 1]
-    for row in range(1, starts.size - 1):  # from one row to the next, columns may descend
-        first = starts[row]
-        if 0 < first < starts[row + 1] and columns[first] <= columns[first - 1]:
-            unsorted -= 1
-    return misplaced, unsorted, too_large, zeros
+    too_large = 0
+    too_small = 0
+    row = 1
+    for first in range(0, columns.size, BLOCK_ENTRIES):
+        piece = bits[first : first + BLOCK_ENTRIES]
+        for i in range(piece.size):
+            magnitude = piece[i] & without_sign
+            too_large += magnitude > largest
+            too_small += magnitude < smallest
+        some = columns[first : first + BLOCK_ENTRIES]
+        lowest = highest = some[0]
+        for i in range(some.size):
+            lowest = min(lowest, some[i])
+            highest = max(highest, some[i])
+        misplaced += (lowest < 0) | (highest >= n_features)
+        for i in range(some.size - 1):
+            unsorted += some[i + 1] <= some[i]
+        if first > 0:
+            unsorted += columns[first] <= columns[first - 1]
+        while row < starts.size - 1 and starts[row] < first + some.size:
+            begin = np.uint64(starts[row])
+            if begin > np.uint64(0):  # from one row to the next, columns may descend
+                unsorted -= (starts[row] < starts[row + 1]) & (columns[begin] <= columns[begin - np.uint64(1)])
+            row += 1
+    return misplaced, unsorted, too_large, too_small
 
 
 def compress(rows, starts, columns, values):
@@ -63,7 +75,7 @@ def compress(rows, starts, columns, values):
             value = rows[row, column]
             columns[place] = column
             values[place] = value
-            place += value != 0.0
+            place += abs(value) >= SMALLEST
         starts[row + 1] = place
 
 
@@ -79,7 +91,7 @@ def gather(starts, columns, values, normalise, intercept, new_starts, new_column
         first = place
         for i in range(starts[row], starts[row + 1]):
             value = values[i]
-            if value != 0.0:
+            if abs(value) >= SMALLEST:
                 new_columns[place] = columns[i]
                 new_values[place] = value
                 squared_length += value * value
@@ -178,7 +190,8 @@ class SparseEvents(Events):
         if is_ready and _plays_as_it_is(starts, columns, values):
             yield slice(0, self.n_events), Block(starts, columns.view(np.uint32), values)
             return
-        for first, last in _even_parts(starts):
+        parts = [(0, self.n_events)] if columns.size <= BLOCK_ENTRIES else _even_parts(starts)
+        for first, last in parts:
             low, high = int(starts[first]), int(starts[last])
             block = Block(
                 (starts[first : last + 1] - low).astype(np.int32),
@@ -250,13 +263,13 @@ def _numbers(x: Any) -> np.ndarray:
 
 
 def _inspected(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> tuple[int, ...]:
-    bits, without_sign, largest = BITS[values.dtype.char]
-    return specialise(inspect)(starts, columns, values.view(bits), without_sign, largest, n_features)
+    bits, *limits = BITS[values.dtype.char]
+    return specialise(inspect)(starts, columns, values.view(bits), *limits, n_features)
 
 
-BITS: dict[str, tuple[Any, Any, Any]] = {
-    "d": (np.uint64, np.uint64(2**63 - 1), np.float64(LARGEST).view(np.uint64)),
-    "f": (np.uint32, np.uint32(2**31 - 1), np.finfo(np.float32).max.view(np.uint32)),
+BITS: dict[str, tuple[Any, ...]] = {
+    "d": (np.uint64, np.uint64(2**63 - 1), np.float64(SMALLEST).view(np.uint64), np.float64(LARGEST).view(np.uint64)),
+    "f": (np.uint32, np.uint32(2**31 - 1), np.uint32(1), np.finfo(np.float32).max.view(np.uint32)),
 }
 
 

@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its two short relatives.
 
-A combination of rules fills five slots. The functions below that only raise are those slots: their signatures
+A combination of rules fills six slots. The functions below that only raise are those slots: their signatures
 and docstrings are the contract for whoever writes a rule.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.learner.compile import prefetch
+from askance.learner.sparse import LOOK_AHEAD
 from askance.learner.state import Event, Score, State, Tally
 
 # --- the slots -------------------------------------------------------------------------------------------
@@ -34,6 +34,16 @@ def learn(parameters: np.ndarray, state: State, event: Event, answer: int, said:
 def probability(parameters: np.ndarray, margin: float, variance: float, squared_length: float, tally: Tally) -> float:
     """Query rule: the probability of asking, in [0, 1]."""
     raise NotImplementedError
+
+
+def length(event: Event) -> float:
+    """Query rule: ||x||^2 for a rule that reads it, else ``unread_length``."""
+    raise NotImplementedError
+
+
+def unread_length(event: Event) -> float:
+    """Stands in for ||x||^2 where nobody reads it."""
+    return 0.0
 
 
 def allows(parameters: np.ndarray, tally: Tally) -> bool:
@@ -60,6 +70,14 @@ class Block(NamedTuple):
     values: np.ndarray
 
 
+def event_at(block: Block, t: int, table_is_large: bool) -> Event:
+    """Event t of a block. Its bounds are unsigned, and so is every index made from them: numba then need not test for
+    negative ones."""
+    start, stop = np.uint64(block.starts[t]), np.uint64(block.starts[t + 1])
+    has_followers = bool(table_is_large and stop + LOOK_AHEAD <= np.uint64(block.columns.size))
+    return Event(block.columns, block.values, start, stop, has_followers)
+
+
 class Record(NamedTuple):
     """What was decided, an entry per event. ``variance`` is empty where nobody wants it."""
 
@@ -71,8 +89,7 @@ class Record(NamedTuple):
 
 
 NOT_GIVEN = -1  # in place of an answer's class index: the label is asked for, but will come later, or never
-LOOK_AHEAD = 192  # non-zeros between a hint to the cache and its use; 128 to 256 measured alike
-CACHE_BYTES = 1 << 20  # a table beyond this is worth the hints; below, they cost a sixth of the speed
+CACHE_BYTES = 1 << 21  # a table beyond this is worth fetching ahead; below, the hints cost a sixth of the speed
 
 
 def play(
@@ -92,20 +109,16 @@ def play(
     """
     table_is_large = state.table.size * 8 > CACHE_BYTES
     keeps_variance = record.variance.size > 0
-    last = block.columns.size
     seen, asked, mistakes = counts[0], counts[1], counts[2]
     for t in range(block.starts.size - 1):
-        event = Event(block.columns, block.values, block.starts[t], block.starts[t + 1])
-        if table_is_large:
-            for i in range(min(event.start + LOOK_AHEAD, last), min(event.stop + LOOK_AHEAD, last)):
-                prefetch(state.table, block.columns[i])
+        event = event_at(block, t, table_is_large)
         seen += 1
         tally = Tally(seen, asked, mistakes)
         chance = 0.0
         if allows(parameters.budget, tally):
             said = score(parameters.update, state, event)
-            if said.squared_length > 0.0:
-                chance = probability(parameters.query, said.margin, said.variance, said.squared_length, tally)
+            if event.stop > event.start:
+                chance = probability(parameters.query, said.margin, said.variance, length(event), tally)
         else:
             said = margin(parameters.update, state, event)
         is_asked = uniforms[t] < chance
@@ -126,20 +139,22 @@ def play(
 
 def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarray, weights: np.ndarray) -> int:
     """Learn from given answers; ask nothing. Returns how many of them the model would have got wrong."""
+    table_is_large = state.table.size * 8 > CACHE_BYTES
     mistakes = 0
     for t in range(block.starts.size - 1):
-        event = Event(block.columns, block.values, block.starts[t], block.starts[t + 1])
+        event = event_at(block, t, table_is_large)
         said = margin(parameters, state, event)
         mistakes += said.predicted != answers[t]
-        if said.squared_length > 0.0 and weights[t] > 0.0:
+        if event.stop > event.start and weights[t] > 0.0:
             learn(parameters, state, event, answers[t], said, weights[t])
     return mistakes
 
 
 def look(parameters: np.ndarray, state: State, block: Block, predicted: np.ndarray, scores: np.ndarray) -> None:
     """Predict only. ``scores`` gets a row per event: the score of each weight vector, or margin and variance."""
+    table_is_large = state.table.size * 8 > CACHE_BYTES
     for t in range(block.starts.size - 1):
-        event = Event(block.columns, block.values, block.starts[t], block.starts[t + 1])
+        event = event_at(block, t, table_is_large)
         said = margin(parameters, state, event)
         predicted[t] = said.predicted
         if state.scores.size > 1:

@@ -15,6 +15,7 @@ from askance.learner.events import Preparation
 from askance.learner.loop import Parameters
 from askance.learner.query import Margin
 from askance.learner.rule import Parameterised, QueryRule, UpdateRule
+from askance.learner.sparse import squared_norm
 from askance.learner.update import PassiveAggressive1
 
 
@@ -65,6 +66,7 @@ class Machine:
                 loop.score: score,
                 loop.learn: kernels.learn,
                 loop.probability: rules.query.probability,
+                loop.length: squared_norm if rules.query.reads_length else loop.unread_length,
                 loop.allows: rules.budget.allows,
             },
         )

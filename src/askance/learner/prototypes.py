@@ -6,23 +6,20 @@ ties go to the lowest class. An answer y moves two vectors: that of y, and that 
 
 from __future__ import annotations
 
-from askance.learner.sparse import WEIGHT
+from askance.learner.sparse import WEIGHT, column_at
 from askance.learner.state import Score
 
 
 def fill_scores(state, event):
-    """Put s_r = w^r.x for every class r into ``state.scores``; return ||x||^2."""
+    """Put s_r = w^r.x for every class r into ``state.scores``."""
     scores = state.scores
     for vector in range(scores.size):
         scores[vector] = 0.0
-    squared_length = 0.0
     for i in range(event.start, event.stop):
-        column = event.columns[i]
+        column = column_at(state.table, event, i)
         value = event.values[i]
-        squared_length += value * value
         for vector in range(scores.size):
             scores[vector] += state.table[column, WEIGHT, vector] * value
-    return squared_length
 
 
 def best_except(scores, left_out):
@@ -34,17 +31,17 @@ def best_except(scores, left_out):
     return best
 
 
-def judge(scores, variance, squared_length):
+def judge(scores, variance):
     """The prediction and its margin, from the scores."""
     predicted = best_except(scores, -1)
     runner_up = best_except(scores, predicted)
-    return Score(predicted, scores[predicted] - scores[runner_up], variance, squared_length)
+    return Score(predicted, scores[predicted] - scores[runner_up], variance)
 
 
 def best_of(parameters, state, event):
     """Predict the class with the highest score."""
-    squared_length = fill_scores(state, event)
-    return judge(state.scores, 0.0, squared_length)
+    fill_scores(state, event)
+    return judge(state.scores, 0.0)
 
 
 def hinge_loss(scores, answer, rival):

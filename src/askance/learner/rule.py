@@ -174,6 +174,8 @@ class QueryRule(Parameterised):
     probability: ClassVar[Kernel]
     """The kernel: (parameters, margin, variance, squared_length, tally) -> number in [0, 1]."""
     reads_variance: ClassVar[bool] = False
+    reads_length: ClassVar[bool] = False
+    """Whether ``squared_length`` is wanted; otherwise it comes as 0."""
 
     def parameters(self, update: UpdateRule) -> np.ndarray:
         """The float vector the kernel sees. A field that is None takes the update rule's value of that name."""

@@ -39,8 +39,10 @@ class Event(NamedTuple):
 
     columns: np.ndarray
     values: np.ndarray
-    start: int
-    stop: int
+    start: int | np.uint64
+    stop: int | np.uint64
+    has_followers: bool = False
+    """Whether the features of later events are worth fetching while this one is scored (see ``sparse.column_at``)."""
 
 
 class Score(NamedTuple):
@@ -52,8 +54,6 @@ class Score(NamedTuple):
     """w.x, or the best score minus the second best."""
     variance: float
     """How unsure the model is of the margin; 0 where the kernel does not compute it."""
-    squared_length: float
-    """||x||^2."""
 
 
 class Tally(NamedTuple):

@@ -49,6 +49,7 @@ class Discriminative(QueryRule):
 
     probability: ClassVar = staticmethod(by_rarity)
     reads_variance: ClassVar = True
+    reads_length: ClassVar = True
 
 
 @dataclass

@@ -21,10 +21,10 @@ from typing import ClassVar
 
 from askance.learner.prototypes import best_except, best_of, hinge_loss, judge
 from askance.learner.rule import Kernels, UpdateRule, positive
-from askance.learner.sparse import WEIGHT, linear_margin, side, sign
+from askance.learner.sparse import WEIGHT, column_at, linear_margin, side, sign
 from askance.learner.state import Score
 
-RIDGED_ROOT = 1  # H_i
+RECIPROCAL = 1  # 1 / H_i
 SQUARES = 2  # q_i
 SUM = 3  # G_i, dual averaging only
 
@@ -34,15 +34,12 @@ def score_with_rarity(parameters, state, event):
     table = state.table
     margin = 0.0
     rarity = 0.0
-    squared_length = 0.0
     for i in range(event.start, event.stop):
-        column = event.columns[i]
+        column = column_at(table, event, i)
         value = event.values[i]
-        square = value * value
         margin += table[column, WEIGHT, 0] * value
-        rarity += square / table[column, RIDGED_ROOT, 0]
-        squared_length += square
-    return Score(side(margin), margin, rarity, squared_length)
+        rarity += value * value * table[column, RECIPROCAL, 0]
+    return Score(side(margin), margin, rarity)
 
 
 def score_many_with_rarity(parameters, state, event):
@@ -52,39 +49,39 @@ def score_many_with_rarity(parameters, state, event):
     for vector in range(scores.size):
         scores[vector] = 0.0
         rarities[vector] = 0.0
-    squared_length = 0.0
     for i in range(event.start, event.stop):
-        numbers = state.table[event.columns[i]]
+        column = column_at(state.table, event, i)
         value = event.values[i]
         square = value * value
-        squared_length += square
         for vector in range(scores.size):
-            scores[vector] += numbers[WEIGHT, vector] * value
-            rarities[vector] += square / numbers[RIDGED_ROOT, vector]
+            scores[vector] += state.table[column, WEIGHT, vector] * value
+            rarities[vector] += square * state.table[column, RECIPROCAL, vector]
     predicted = best_except(scores, -1)
     rarity = rarities[predicted] + rarities[best_except(rarities, predicted)]
-    return judge(scores, rarity, squared_length)
+    return judge(scores, rarity)
 
 
 def average(table, vector, event, label, ridge, rate):
     """One dual-averaging step of one weight vector, for the subgradient g = -label x."""
     for i in range(event.start, event.stop):
-        numbers = table[event.columns[i]]
+        column = event.columns[i]
         gradient = -label * event.values[i]
-        numbers[SUM, vector] += gradient
-        numbers[SQUARES, vector] += gradient * gradient
-        numbers[RIDGED_ROOT, vector] = ridge + sqrt(numbers[SQUARES, vector])
-        numbers[WEIGHT, vector] = -rate * numbers[SUM, vector] / numbers[RIDGED_ROOT, vector]
+        table[column, SUM, vector] += gradient
+        table[column, SQUARES, vector] += gradient * gradient
+        ridged_root = ridge + sqrt(table[column, SQUARES, vector])  # H_i
+        table[column, RECIPROCAL, vector] = 1.0 / ridged_root
+        table[column, WEIGHT, vector] = -rate * table[column, SUM, vector] / ridged_root
 
 
 def descend(table, vector, event, label, ridge, rate):
     """One mirror-descent step of one weight vector, for the subgradient g = -label x."""
     for i in range(event.start, event.stop):
-        numbers = table[event.columns[i]]
+        column = event.columns[i]
         gradient = -label * event.values[i]
-        numbers[SQUARES, vector] += gradient * gradient
-        numbers[RIDGED_ROOT, vector] = ridge + sqrt(numbers[SQUARES, vector])
-        numbers[WEIGHT, vector] -= rate * gradient / numbers[RIDGED_ROOT, vector]
+        table[column, SQUARES, vector] += gradient * gradient
+        ridged_root = ridge + sqrt(table[column, SQUARES, vector])  # H_i
+        table[column, RECIPROCAL, vector] = 1.0 / ridged_root
+        table[column, WEIGHT, vector] -= rate * gradient / ridged_root
 
 
 def learn_averaging(parameters, state, event, answer, said, weight):
@@ -148,7 +145,7 @@ class DualAveraging(UpdateRule):
     multiclass: ClassVar = Kernels(margin=best_of, learn=learn_averaging_of_many, score=score_many_with_rarity)
 
     def start_values(self) -> tuple[float, ...]:
-        return (0.0, self.delta, 0.0, 0.0)
+        return (0.0, 1.0 / self.delta, 0.0, 0.0)
 
 
 @dataclass
@@ -180,4 +177,4 @@ class MirrorDescent(UpdateRule):
     multiclass: ClassVar = Kernels(margin=best_of, learn=learn_descending_of_many, score=score_many_with_rarity)
 
     def start_values(self) -> tuple[float, ...]:
-        return (0.0, self.delta, 0.0)
+        return (0.0, 1.0 / self.delta, 0.0)

@@ -35,8 +35,8 @@ from askance.learner.state import Score, State
 
 
 def margin_and_full_variance(parameters, state, event):
-    margin, squared_length = dot(state.table, event)
-    return Score(side(margin), margin, quadratic_form(state, event), squared_length)
+    margin = dot(state.table, event)
+    return Score(side(margin), margin, quadratic_form(state, event))
 
 
 def adapt_full(state, event, step, regulariser):

@@ -51,10 +51,11 @@ def learn_confidently(parameters, state, event, answer, said, weight):
         root_u = 2.0 * variance / (a + hypot(a, 2.0 * sqrt(variance)))
         gain = step * confidence / root_u
         for i in range(event.start, event.stop):
-            numbers = state.table[event.columns[i]]
+            column = event.columns[i]
             value = event.values[i]
-            numbers[WEIGHT, 0] += step * sign(answer) * numbers[VARIANCE, 0] * value
-            numbers[VARIANCE, 0] /= 1.0 + gain * value * value * numbers[VARIANCE, 0]
+            old = state.table[column, VARIANCE, 0]
+            state.table[column, WEIGHT, 0] += step * sign(answer) * old * value
+            state.table[column, VARIANCE, 0] = old / (1.0 + gain * value * value * old)
 
 
 @dataclass

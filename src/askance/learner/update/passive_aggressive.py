@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from askance.learner.prototypes import best_except, best_of, hinge_loss, move_apart
 from askance.learner.rule import Kernels, UpdateRule, positive
-from askance.learner.sparse import add, linear_margin, sign
+from askance.learner.sparse import add, linear_margin, sign, squared_norm
 
 # --- how far to move -------------------------------------------------------------------------------------
 
@@ -49,21 +49,21 @@ def soft_step(loss, squared_length, cap):
 def learn_full(parameters, state, event, answer, said, weight):
     loss = max(0.0, 1.0 - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * full_step(loss, said.squared_length))
+        add(state.table, 0, event, sign(answer) * full_step(loss, squared_norm(event)))
 
 
 def learn_capped(parameters, state, event, answer, said, weight):
     cap = parameters[0]  # C
     loss = max(0.0, 1.0 - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * capped_step(loss, said.squared_length, cap))
+        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap))
 
 
 def learn_soft(parameters, state, event, answer, said, weight):
     cap = parameters[0]  # C
     loss = max(0.0, 1.0 - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * soft_step(loss, said.squared_length, cap))
+        add(state.table, 0, event, sign(answer) * soft_step(loss, squared_norm(event), cap))
 
 
 def learn_cost_sensitive(parameters, state, event, answer, said, weight):
@@ -71,7 +71,7 @@ def learn_cost_sensitive(parameters, state, event, answer, said, weight):
     wanted = parameters[1] if answer == 1 else 1.0  # rho_y
     loss = max(0.0, wanted - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * capped_step(loss, said.squared_length, cap))
+        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap))
 
 
 def learn_prediction_based(parameters, state, event, answer, said, weight):
@@ -79,7 +79,7 @@ def learn_prediction_based(parameters, state, event, answer, said, weight):
     cost = parameters[1] if answer == 1 else 1.0  # rho_y
     if said.predicted != answer:
         loss = abs(said.margin) + sqrt(cost)
-        add(state.table, 0, event, sign(answer) * capped_step(loss, said.squared_length, cap))
+        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap))
 
 
 # --- more classes ----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def learn_full_of_many(parameters, state, event, answer, said, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
-        move_apart(state.table, answer, rival, event, full_step(loss, 2.0 * said.squared_length))
+        move_apart(state.table, answer, rival, event, full_step(loss, 2.0 * squared_norm(event)))
 
 
 def learn_capped_of_many(parameters, state, event, answer, said, weight):
@@ -97,7 +97,7 @@ def learn_capped_of_many(parameters, state, event, answer, said, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
-        move_apart(state.table, answer, rival, event, capped_step(loss, 2.0 * said.squared_length, cap))
+        move_apart(state.table, answer, rival, event, capped_step(loss, 2.0 * squared_norm(event), cap))
 
 
 def learn_soft_of_many(parameters, state, event, answer, said, weight):
@@ -105,7 +105,7 @@ def learn_soft_of_many(parameters, state, event, answer, said, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
-        move_apart(state.table, answer, rival, event, soft_step(loss, 2.0 * said.squared_length, cap))
+        move_apart(state.table, answer, rival, event, soft_step(loss, 2.0 * squared_norm(event), cap))
 
 
 # --- the rules -------------------------------------------------------------------------------------------

@@ -22,22 +22,22 @@ import numpy as np
 
 from askance.learner.covariance import PRODUCT, multiply, quadratic_form, shrink, start_covariance
 from askance.learner.rule import Kernels, UpdateRule, positive
-from askance.learner.sparse import WEIGHT, dot, side, sign
+from askance.learner.sparse import WEIGHT, column_at, dot, side, sign
 from askance.learner.state import Score, State
 
 SQUARES = 1  # A_i, beside s_i in the place of the weight
 
 
 def full_margin(parameters, state, event):
-    along, squared_length = dot(state.table, event)
+    along = dot(state.table, event)
     variance = quadratic_form(state, event)
     margin = along / (1.0 + variance)
-    return Score(side(margin), margin, variance, squared_length)
+    return Score(side(margin), margin, variance)
 
 
 def learn_full(parameters, state, event, answer, said, weight):
     if said.predicted != answer:
-        along, _ = dot(state.table, event)
+        along = dot(state.table, event)
         variance = multiply(state, event)
         step = (sign(answer) - along) / (1.0 + variance)
         for k in range(state.matrix.shape[0]):
@@ -49,16 +49,14 @@ def diagonal_margin(parameters, state, event):
     table = state.table
     margin = 0.0
     variance = 0.0
-    squared_length = 0.0
     for i in range(event.start, event.stop):
-        column = event.columns[i]
+        column = column_at(table, event, i)
         value = event.values[i]
         square = value * value
         squares = table[column, SQUARES, 0]
         margin += table[column, WEIGHT, 0] * (value / (squares + square))
         variance += square / squares
-        squared_length += square
-    return Score(side(margin), margin, variance, squared_length)
+    return Score(side(margin), margin, variance)
 
 
 def learn_diagonal(parameters, state, event, answer, said, weight):

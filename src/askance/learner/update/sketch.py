@@ -42,7 +42,7 @@ import numpy as np
 
 from askance.learner.compile import on_its_own
 from askance.learner.rule import Kernels, UpdateRule, positive, whole
-from askance.learner.sparse import WEIGHT, add, dot, linear_margin, side, sign
+from askance.learner.sparse import WEIGHT, add, dot, linear_margin, side, sign, squared_norm
 from askance.learner.state import Score, State, fresh_state
 
 FIRST = 1  # number 0 of a feature is its weight; the sketch's rows follow
@@ -123,12 +123,12 @@ def turn_towards(state, event, regulariser, squared_length):
 
 
 def sketched_score(parameters, state, event):
-    margin, squared_length = dot(state.table, event)
+    margin = dot(state.table, event)
     project(state, event)
-    variance = squared_length
+    variance = squared_norm(event)
     for direction in range(state.table.shape[1] - FIRST):
         variance -= familiarity(state, direction) * state.work[PROJECTION, direction] ** 2
-    return Score(side(margin), margin, max(variance, 0.0), squared_length)
+    return Score(side(margin), margin, max(variance, 0.0))
 
 
 def learn_sketched(parameters, state, event, answer, said, weight):
@@ -142,7 +142,7 @@ def learn_sketched(parameters, state, event, answer, said, weight):
         turned = state.work[PROJECTION, direction] / sqrt(regulariser)
         state.work[TURNED, direction] = turned
         state.extra[ENERGY + direction] += turned * turned
-    turn_towards(state, event, regulariser, said.squared_length)
+    turn_towards(state, event, regulariser, squared_norm(event))
     if sign(answer) * said.margin < 1.0:
         step = rate * importance * sign(answer)
         project(state, event)
@@ -167,21 +167,21 @@ def small_parts(state):
 
 
 def sparse_margin(parameters, state, event):
-    along, squared_length = dot(state.table, event)
+    along = dot(state.table, event)
     project(state, event)
     offset, _, _ = small_parts(state)
     for direction in range(offset.size):
         along += offset[direction] * state.work[PROJECTION, direction]
-    return Score(side(along), along, 0.0, squared_length)
+    return Score(side(along), along, 0.0)
 
 
 def sparse_score(parameters, state, event):
     said = sparse_margin(parameters, state, event)
     turn_projection(state)
-    variance = said.squared_length
+    variance = squared_norm(event)
     for direction in range(state.table.shape[1] - FIRST):
         variance -= familiarity(state, direction) * state.work[TURNED, direction] ** 2
-    return Score(said.predicted, said.margin, max(variance, 0.0), said.squared_length)
+    return Score(said.predicted, said.margin, max(variance, 0.0))
 
 
 def turn_projection(state):
@@ -199,7 +199,7 @@ def learn_sparsely(parameters, state, event, answer, said, weight):
     regulariser = parameters[1]  # gamma
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
     root = sqrt(regulariser)
-    squared_length = said.squared_length / regulariser
+    squared_length = squared_norm(event) / regulariser
     state.extra[CLOCK] += 1.0
     if squared_length / state.extra[CLOCK] > sqrt(GRAM_LIMIT):
         fold(state)
@@ -213,7 +213,7 @@ def learn_sparsely(parameters, state, event, answer, said, weight):
         state.work[STEP, direction] = state.work[PROJECTION, direction] / state.extra[CLOCK]
         state.extra[ENERGY + direction] += state.work[TURNED, direction] ** 2
     if squared_length / state.extra[CLOCK] > sqrt(GRAM_LIMIT):  # just folded: U = V, b = 0
-        turn_towards(state, event, regulariser, said.squared_length)
+        turn_towards(state, event, regulariser, squared_norm(event))
     else:
         move_sparsely(state, event, root, squared_length)
     if sign(answer) * said.margin < 1.0:
@@ -225,7 +225,7 @@ def learn_sparsely(parameters, state, event, answer, said, weight):
             part = step * familiarity(state, direction) * state.work[TURNED, direction]
             for other in range(direction + 1):
                 offset[other] -= part * turn[direction, other]
-    if np.abs(gram).max() > GRAM_LIMIT:
+    if largest_entry(gram) > GRAM_LIMIT:
         fold(state)
 
 
@@ -250,6 +250,13 @@ def move_sparsely(state, event, root, squared_length):
         for direction in range(size):
             state.table[column, FIRST + direction, 0] += state.work[STEP, direction] * value
     orthonormalise_turn(turn, gram)
+
+
+def largest_entry(gram):
+    largest = 0.0
+    for direction in range(gram.shape[0]):
+        largest = max(largest, gram[direction, direction])  # of a Gram matrix: on its diagonal
+    return largest
 
 
 def gram_inner(gram, one, other):
