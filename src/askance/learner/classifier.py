@@ -293,6 +293,29 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         """For how many events the label was asked."""
         return int(self._counts[1]) if hasattr(self, "_counts") else 0
 
+    def widen(self, n_features: int) -> Self:
+        """Make room for more features, which nothing has been learned of yet. What was learned stays as it is.
+
+        For streams whose width shows only as they flow. Costs a copy of the model: grow by a factor, not one by one.
+        """
+        if not hasattr(self, "_state"):
+            raise NotFittedError("there is nothing to widen before the first event; give n_features= instead.")
+        if hasattr(self, "feature_names_in_"):
+            raise InvalidInput("a model of named features cannot be widened.")
+        if n_features < self.n_features_in_:
+            raise InvalidParameter(f"a model of {self.n_features_in_} features cannot be narrowed to {n_features}.")
+        update = self._rules().update
+        kept = np.arange(self.n_features_in_)
+        if self.intercept:
+            kept = np.append(kept, n_features)
+        width = n_features + bool(self.intercept)
+        self._state = update.widen(self._state, kept, width, len(self.classes_))
+        self.n_features_in_ = n_features
+        self.__dict__.pop("_assembled", None)
+        if self.n_features is not None:
+            self.n_features = n_features
+        return self
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that ``askance.load`` reads: no pickle, versioned, checked."""
         from askance.learner.files import save

@@ -158,6 +158,16 @@ class UpdateRule(Parameterised):
         rows = n_classes if self.keeps_vector_per_class(n_classes) else 1
         return fresh_state(n_features, rows, self.start_values(), extra=self.own_numbers)
 
+    def widen(self, state: State, kept: np.ndarray, n_features: int, n_classes: int) -> State:
+        """The same model with more features; row i of the old table becomes row ``kept[i]`` of the new one."""
+        wider = self.start(n_features, n_classes)
+        wider.table[kept] = state.table
+        if state.matrix.size:
+            wider.matrix[np.ix_(kept, kept)] = state.matrix
+            wider.pending[kept, : state.pending.shape[1]] = state.pending
+        wider.extra[...] = state.extra
+        return wider
+
     def layout(self, n_classes: int) -> tuple[Any, ...]:
         """What decides the shape of the state, and cannot change once learning has begun."""
         return (type(self), self.keeps_vector_per_class(n_classes))

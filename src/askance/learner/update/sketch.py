@@ -319,7 +319,7 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     rho : float, default 1.0
         Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
     sketch_size : int, default 5
-        The number of directions m; at most the number of features is used.
+        The number of directions m.
     sketch_seed : int, default 0
         Seed of the directions the sketch starts with.
 
@@ -340,12 +340,13 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_sketched, score=sketched_score)
 
     def start(self, n_features: int, n_classes: int) -> State:
-        size = min(self.sketch_size, n_features)
+        size = self.sketch_size
         state = fresh_state(
             n_features, 1, (0.0,) * (FIRST + size), extra=ENERGY + 2 * size + 2 * size * size, work=(3, size)
         )
         rows = np.random.default_rng(self.sketch_seed).standard_normal((size, n_features))
-        for direction in range(size):
+        rows[n_features:] = 0.0  # there are no more directions than features; the rest of the sketch stays empty
+        for direction in range(min(size, n_features)):
             for _ in range(2):  # twice is enough for full accuracy
                 rows[direction] -= (rows[:direction] @ rows[direction]) @ rows[:direction]
             rows[direction] /= np.linalg.norm(rows[direction])
@@ -354,6 +355,13 @@ class AsymmetricAdaptiveSketched(UpdateRule):
         np.fill_diagonal(turn, 1.0)
         np.fill_diagonal(gram, 1.0)
         return state
+
+    def widen(self, state: State, kept: np.ndarray, n_features: int, n_classes: int) -> State:
+        size = state.table.shape[1] - FIRST
+        wider = fresh_state(n_features, 1, (0.0,) * (FIRST + size), extra=len(state.extra), work=state.work.shape)
+        wider.table[kept] = state.table  # the sketch's rows are zero, and so still orthonormal, on what is new
+        wider.extra[...] = state.extra
+        return wider
 
     def layout(self, n_classes: int) -> tuple[object, ...]:
         return (*super().layout(n_classes), self.sketch_size)
