@@ -15,9 +15,11 @@ import numpy as np
 
 from askance.errors import InvalidInput
 from askance.learner.compile import on_its_own
+from askance.learner.sparse import squared_norm
 from askance.learner.state import State, fresh_state
 
-PENDING = 0  # in state.extra: how many columns of U are in use
+PENDING, AT_FIRST = 0, 1  # in state.extra: how many columns of U are in use, and the variances before any step
+NOISE = 1e-15  # of the variance at first: below it, nothing but rounding is left of a direction's variance
 SHORTENED, PRODUCT, DENSE = 0, 1, 2  # rows of state.work: U^T x, S x, and x itself with its zeros
 MOST_FEATURES = 50_000  # 20 GB
 ROWS_PER_PRODUCT = 64  # of the matrix, when U is subtracted: keeps the product in the cache
@@ -32,8 +34,9 @@ def start_covariance(rule: str, n_features: int, variance: float) -> State:
         )
     capacity = 64 if n_features > 512 else 16  # small matrices gain less from waiting
     width = max(n_features, capacity)
-    state = fresh_state(n_features, 1, (0.0,), extra=1, matrix=True, pending=capacity, work=(3, width))
+    state = fresh_state(n_features, 1, (0.0,), extra=2, matrix=True, pending=capacity, work=(3, width))
     np.fill_diagonal(state.matrix, variance)
+    state.extra[AT_FIRST] = variance
     return state
 
 
@@ -58,7 +61,11 @@ def quadratic_form(state, event):
 
 @on_its_own
 def multiply(state, event):
-    """Put S x into ``state.work[PRODUCT]``; return x^T S x."""
+    """Put S x into ``state.work[PRODUCT]``; return x^T S x, or 0 where only rounding is left of it.
+
+    S never exceeds what it was at first, so x^T S x is at least ||S x||^2 over that; held to this, a step cannot take
+    more from S than there is.
+    """
     shorten(state, event)
     n_features = state.matrix.shape[0]
     steps = int(state.extra[PENDING])
@@ -78,7 +85,12 @@ def multiply(state, event):
     total = 0.0
     for i in range(event.start, event.stop):
         total += event.values[i] * state.work[PRODUCT, event.columns[i]]
-    return max(total, 0.0)
+    if total <= NOISE * state.extra[AT_FIRST] * squared_norm(event):
+        return 0.0
+    least = 0.0
+    for k in range(n_features):
+        least += state.work[PRODUCT, k] * state.work[PRODUCT, k]
+    return max(total, least / state.extra[AT_FIRST])
 
 
 @on_its_own

@@ -42,10 +42,11 @@ def margin_and_full_variance(parameters, state, event):
 def adapt_full(state, event, step, regulariser):
     """S shrinks, then mu += step S_new x."""
     variance = multiply(state, event)
-    step *= regulariser / (regulariser + variance)
-    for k in range(state.matrix.shape[0]):
-        state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
-    shrink(state, regulariser + variance)
+    if variance > 0.0:
+        step *= regulariser / (regulariser + variance)
+        for k in range(state.matrix.shape[0]):
+            state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
+        shrink(state, regulariser + variance)
 
 
 def learn_full(parameters, state, event, answer, said, weight):

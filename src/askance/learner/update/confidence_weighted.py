@@ -13,6 +13,8 @@ Notes
 -----
 Both differences are computed without cancellation: sqrt(u) as 2 v / (a + sqrt(a^2 + 4 v)), and, for m > 0, alpha
 as (phi sqrt(v) - m) (phi sqrt(v) + m) / (v (m psi + sqrt(...))), which is the same number.
+Where labels contradict each other, the variances shrink exponentially. They stop at ``LEAST_VARIANCE``: zero would be
+the end of learning.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from typing import ClassVar
 from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, positive
 from askance.learner.sparse import WEIGHT, linear_margin, sign
+
+LEAST_VARIANCE = 1e-150
 
 
 def smallest_step(margin, variance, confidence):
@@ -55,7 +59,7 @@ def learn_confidently(parameters, state, event, answer, said, weight):
             value = event.values[i]
             old = state.table[column, VARIANCE, 0]
             state.table[column, WEIGHT, 0] += step * sign(answer) * old * value
-            state.table[column, VARIANCE, 0] = old / (1.0 + gain * value * value * old)
+            state.table[column, VARIANCE, 0] = max(LEAST_VARIANCE, old / (1.0 + gain * value * value * old))
 
 
 @dataclass

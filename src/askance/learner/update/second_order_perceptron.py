@@ -39,10 +39,11 @@ def learn_full(parameters, state, event, answer, said, weight):
     if said.predicted != answer:
         along = dot(state.table, event)
         variance = multiply(state, event)
-        step = (sign(answer) - along) / (1.0 + variance)
-        for k in range(state.matrix.shape[0]):
-            state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
-        shrink(state, 1.0 + variance)
+        if variance > 0.0:
+            step = (sign(answer) - along) / (1.0 + variance)
+            for k in range(state.matrix.shape[0]):
+                state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
+            shrink(state, 1.0 + variance)
 
 
 def diagonal_margin(parameters, state, event):

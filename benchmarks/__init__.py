@@ -1,0 +1,1 @@
+"""Benchmarks of askance: ``python -m benchmarks`` measures, prints ratios and writes ``RESULTS.md``."""
