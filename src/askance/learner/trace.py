@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from askance.metrics import Curve
 
 
 class Decision(NamedTuple):
@@ -98,3 +101,12 @@ class Trace:
             c_p=c_p,
             seconds=self.seconds,
         )
+
+    def curve(self, metric: str = "accuracy", **options: Any) -> Curve:
+        """A metric as the stream goes on: cumulative or over a ``window``, over events or over labels.
+
+        The options are those of ``askance.metrics.curve``.
+        """
+        from askance.metrics import curve
+
+        return curve(self.truth, self.predicted, self.asked, classes=self.classes, metric=metric, **options)

@@ -26,18 +26,21 @@ from askance.metrics.counts import (
     specificity,
     weighted_sum,
 )
+from askance.metrics.curves import Curve, curve
 from askance.metrics.probability import nlp, weighted_loss
 from askance.metrics.ranking import auc
 from askance.metrics.summary import summarise
 
 __all__ = [
     "Counts",
+    "Curve",
     "accuracy",
     "auc",
     "balanced_accuracy",
     "confusion_matrix",
     "cost",
     "count",
+    "curve",
     "f1",
     "labels_used",
     "macro_f1",

@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidParameter
 from askance.metrics.arrays import Labels, column, numbers, share
 from askance.metrics.counts import PerClass, class_index, cross, labels_used, query_ratio
 from askance.metrics.probability import mean_surprise, probabilities, total_loss
 from askance.metrics.ranking import area
+
+
+def counted(
+    matrix: NDArray[np.int64], positive_index: int | None, alpha_p: float, c_p: float
+) -> dict[str, float | int]:
+    """The metrics that a confusion matrix tells (rows: truth, columns: prediction)."""
+    per_class = PerClass.of(matrix)
+    events = int(matrix.sum())
+    wrong = events - int(matrix.trace())
+    found: dict[str, float | int] = {
+        "accuracy": 1.0 - wrong / events if events else float("nan"),
+        "balanced_accuracy": per_class.balanced_accuracy(),
+        "mistakes": wrong,
+    }
+    if positive_index is None:
+        found["precision"] = per_class.macro_precision()
+        found["recall"] = per_class.macro_recall()
+        found["f1"] = per_class.macro_f1()
+    else:
+        counts = per_class.counts(positive_index)
+        found["precision"] = counts.precision
+        found["recall"] = found["sensitivity"] = counts.recall
+        found["specificity"] = counts.specificity
+        found["f1"] = counts.f1
+        found["sum"] = counts.sum(alpha_p)
+        found["cost"] = counts.cost(c_p)
+    return found
 
 
 def summarise(
@@ -79,29 +107,12 @@ def summarise(
 
     true_class = class_index("truth", truth, classes)
     matrix = cross(true_class, class_index("predicted", predicted, classes), len(classes))
-    per_class = PerClass.of(matrix)
-    wrong = int(matrix.sum() - matrix.trace())
     summary: dict[str, float | int] = {
         "events": len(truth),
         "labels": labels_used(asked),
         "query_ratio": query_ratio(asked),
-        "accuracy": 1.0 - wrong / len(truth) if len(truth) else float("nan"),
-        "balanced_accuracy": per_class.balanced_accuracy(),
-        "mistakes": wrong,
+        **counted(matrix, positive_index, alpha_p, c_p),
     }
-    if positive_index is None:
-        summary["precision"] = per_class.macro_precision()
-        summary["recall"] = per_class.macro_recall()
-        summary["f1"] = per_class.macro_f1()
-    else:
-        counts = per_class.counts(positive_index)
-        summary["precision"] = counts.precision
-        summary["recall"] = summary["sensitivity"] = counts.recall
-        summary["specificity"] = counts.specificity
-        summary["f1"] = counts.f1
-        summary["sum"] = counts.sum(alpha_p)
-        summary["cost"] = counts.cost(c_p)
-
     if len(classes) == 2 and positive_index is not None:
         is_second = true_class == 1
         if probability_positive is not None:
