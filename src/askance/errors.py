@@ -27,6 +27,10 @@ class IncompatibleRules(AskanceError, ValueError):
     """A query rule reads something that the update rule does not provide."""
 
 
+class InvalidKernel(AskanceError, TypeError):
+    """A rule's kernel cannot be compiled, or does what a kernel must not."""
+
+
 class ModelFileError(AskanceError, ValueError):
     """A model file is damaged, foreign or newer than this version."""
 

@@ -15,7 +15,8 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5)); y = (X @ rng.normal(size=5) > 0).astype(int)
 def play(clf):
     trace = clf.run(X, y)
-    stats = getattr(clf._machine().play, "stats", None)
+    play = clf._machine().play
+    stats = getattr(getattr(play, "__wrapped__", play), "stats", None)
     hits, misses = (sum(stats.cache_hits.values()), sum(stats.cache_misses.values())) if stats else (None, None)
     return {"hits": hits, "misses": misses, "asked": trace.asked.tolist(), "weights": clf.coef_.ravel().tolist()}
 """
@@ -58,9 +59,10 @@ from typing import ClassVar
 from askance.updates import Kernels, UpdateRule, linear_margin, positive
 from helper_functions import step_for
 from constants import SCALE
+import constants
 
 def learn(parameters, state, event, answer, said, weight):
-    step = SCALE * step_for(parameters[0], answer)
+    step = constants.FACTOR * SCALE * step_for(parameters[0], answer)
     for i in range(event.start, event.stop):
         state.table[event.columns[i], 0, 0] += step * event.values[i]
 
@@ -75,14 +77,15 @@ HELPER = "def step_for(rate, answer):\n    return rate * (2.0 * answer - 1.0)\n"
 @pytest.mark.parametrize(
     ("file", "old", "new", "factor"),
     [
-        ("own_rule.py", "SCALE * step_for", "2.0 * SCALE * step_for", 2.0),
+        ("own_rule.py", "* step_for", "* 2.0 * step_for", 2.0),
         ("helper_functions.py", "rate * (2.0", "3.0 * rate * (2.0", 3.0),
-        ("constants.py", "1.0", "5.0", 5.0),
+        ("constants.py", "SCALE = 1.0", "SCALE = 5.0", 5.0),
+        ("constants.py", "FACTOR = 1.0", "FACTOR = 7.0", 7.0),
     ],
-    ids=["the kernel", "a helper in another file", "a constant in a third file"],
+    ids=["the kernel", "a helper in another file", "a constant in a third file", "a constant of a module"],
 )
 def test_an_edit_to_anything_a_kernel_uses_takes_effect_at_once(file, old, new, factor, tmp_path):
-    files = {"own_rule.py": OWN_RULE, "helper_functions.py": HELPER, "constants.py": "SCALE = 1.0\n"}
+    files = {"own_rule.py": OWN_RULE, "helper_functions.py": HELPER, "constants.py": "SCALE = 1.0\nFACTOR = 1.0\n"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     code = f"""
@@ -97,6 +100,17 @@ def test_an_edit_to_anything_a_kernel_uses_takes_effect_at_once(file, old, new, 
     after = in_a_new_process(code, tmp_path)
     assert after["misses"] == 1
     assert after["weights"] == pytest.approx([factor * weight for weight in before["weights"]])
+
+
+@pytest.mark.parametrize("damage", [b"", b"junk", None], ids=["emptied", "garbled", "cut"])
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_cache_is_compiled_anew(damage, suffix, tmp_path):
+    code = "print(json.dumps(play(askance.make('PE', random_state=0))))"
+    in_a_new_process(code, tmp_path)
+    for path in tmp_path.rglob(f"*.{suffix}"):
+        path.write_bytes(path.read_bytes()[:40] if damage is None else damage)
+    assert in_a_new_process(code, tmp_path)["misses"] == 1
+    assert in_a_new_process(code, tmp_path)["hits"] == 1
 
 
 def test_importing_the_package_imports_nothing_heavy():

@@ -29,6 +29,13 @@ def broken_csr(indices):
     return matrix
 
 
+def bent_csr(**arrays):
+    row = sp.csr_matrix(X[:1])
+    for name, values in arrays.items():
+        setattr(row, name, np.array(values, dtype=getattr(row, name).dtype))
+    return row
+
+
 BAD_CALLS = {
     "NaN": (lambda clf: clf.run(changed(np.nan), Y), "row 1, column 2 of X is NaN"),
     "NaN in CSR": (lambda clf: clf.run(sp.csr_matrix(changed(np.nan)), Y), "row 1, column 2 of X is NaN"),
@@ -48,6 +55,17 @@ BAD_CALLS = {
     ),
     "too large": (lambda clf: clf.run(changed(1e200), Y), "whose square overflows; scale the features"),
     "too large in CSR": (lambda clf: clf.run(sp.csr_matrix(changed(1e200)), Y), "whose square overflows"),
+    "nothing in a list": (lambda clf: clf.run([[None, 1.0, 0.0]] * 3, Y), "row 0, column 0 of X is NaN"),
+    "a number beyond floats": (lambda clf: clf.run([[10**400, 1, 0]] * 3, Y), "real numbers that fit a float"),
+    "dates": (lambda clf: clf.run(np.full((3, 3), "2026-01-01", "datetime64[D]"), Y), "real numbers"),
+    "complex event": (lambda clf: clf.ask([1j, 0, 0]), "real numbers"),
+    "indptr beyond the data": (lambda clf: clf.ask(bent_csr(indptr=[0, 4_000_000])), "not a valid CSR matrix"),
+    "indices cut short": (lambda clf: clf.ask(bent_csr(indices=[0])), "not a valid CSR matrix"),
+    "data cut short": (lambda clf: clf.ask(bent_csr(data=[1.0])), "not a valid CSR matrix"),
+    "weight as text": (lambda clf: clf.tell(X[0], 1, weight="1"), "weight must be"),
+    "label as a list": (lambda clf: clf.tell(X[0], [1, 1]), "not one of the classes"),
+    "widened by words": (lambda clf: clf.widen("5"), "n_features must be a whole number"),
+    "widened beyond reason": (lambda clf: clf.widen(2**40), "n_features must be a whole number"),
     "wrong width": (lambda clf: clf.run(X[:, :2], Y), "2 features, but ActiveClassifier is expecting 3"),
     "wrong width to predict": (lambda clf: clf.predict(X[:, :2]), "2 features"),
     "NaN to predict": (lambda clf: clf.predict(changed(np.nan)), "NaN"),
@@ -70,7 +88,7 @@ BAD_CALLS = {
     "event column beyond the width": (lambda clf: clf.ask(([1, 3], [1.0, 1.0])), "column index 3"),
     "event columns and values differ": (lambda clf: clf.ask(([1, 2], [1.0])), "2 columns but 1 values"),
     "event columns not whole": (lambda clf: clf.ask(([1.5], [1.0])), "must be whole numbers"),
-    "event of words": (lambda clf: clf.ask(["a", "b", "c"]), "made of numbers"),
+    "event of words": (lambda clf: clf.ask(["a", "b", "c"]), "made of real numbers"),
     "negative weight": (lambda clf: clf.tell(X[0], 1, weight=-1.0), "weight must be"),
     "NaN weight": (lambda clf: clf.tell(X[0], 1, weight=np.nan), "weight must be"),
     "other classes later": (lambda clf: clf.partial_fit(X, Y, classes=[0, 1]), "differs from the classes at first"),
@@ -119,6 +137,29 @@ def test_a_bad_beginning_says_why(case):
         call()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda clf: clf.tell(X[0], "unknown"),
+        lambda clf: clf.partial_fit(X, Y, sample_weight=[1.0, 2.0, 3.0]),
+        lambda clf: clf.partial_fit(X, Y, sample_weight=[1.0]),
+    ],
+    ids=["unknown label", "weights for an unweighted rule", "too few weights"],
+)
+def test_a_refused_first_call_does_not_begin_a_model(call):
+    clf = askance.make("PAA-I", classes=[-1, 1], random_state=0)
+    with pytest.raises(ValueError, match="."):
+        call(clf)
+    assert not hasattr(clf, "classes_")
+
+
+def test_a_parameter_assigned_directly_is_checked_with_the_next_call():
+    clf = a_model()
+    clf.update.C = -1.0
+    with pytest.raises(ValueError, match="C must be a finite number above 0, got -1"):
+        clf.run(X, Y)
+
+
 def test_a_bad_first_call_leaves_no_trace():
     clf = askance.make("PAA-I", random_state=0)
     with pytest.raises(ValueError, match="NaN"):
@@ -132,6 +173,7 @@ BAD_PARAMETERS = {
     "negative C": (lambda: updates.PassiveAggressive1(C=-2.0), "C must be a finite number above 0, got -2"),
     "infinite C": (lambda: updates.PassiveAggressive1(C=np.inf), "got inf"),
     "NaN eta": (lambda: askance.make("SOAL", eta=np.nan), "got nan"),
+    "C beyond floats": (lambda: askance.make("PAA-I", C=10**400), "C must be a finite number"),
     "C as text": (lambda: askance.make("PAA-I", C="1"), "got '1'"),
     "rate of zero": (lambda: askance.make("RPA", rate=0.0), r"rate must be in \(0, 1\], got 0"),
     "rate of 20": (

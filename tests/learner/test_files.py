@@ -149,6 +149,22 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
+def test_a_rule_with_the_name_of_one_of_ours_is_not_mistaken_for_it(tmp_path):
+    X, y = stream()
+    stock = askance.make("PAA-I", random_state=0)
+    stock.run(X, y)
+    stock.save(tmp_path / "model")
+
+    class Margin(queries.Margin):
+        pass
+
+    own = askance.ActiveClassifier(query=Margin(0.3), random_state=0)
+    own.run(X, y)
+    own.save(tmp_path / "own")
+    assert type(askance.load(tmp_path / "model").query) is queries.Margin
+    assert type(askance.load(tmp_path / "own").query) is Margin
+
+
 def save_with_a_rule_of_ones_own(path):
     class Sometimes(queries.Random):
         pass

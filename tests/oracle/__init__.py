@@ -1,15 +1,15 @@
 """Every named algorithm once more, in plain dense NumPy, straight from the papers.
 
-Slow on purpose, and written without a look at the compiled code: `updates` (how to learn), `queries` (when to
-ask), `play` (the stream), and the table `presets` that joins them under the papers' names.
+Slow on purpose, and written from the papers, not from the compiled code: `updates` (how to learn), `queries`
+(when to ask), `play` (the stream), and the table `presets` that joins them under the papers' names.
 
 The papers are cited by number:
 
-1. Lu, Zhao, Hoi, "Online passive-aggressive active learning", Machine Learning 103 (2016)
+1. Lu, Zhao, Hoi, "Online Passive-Aggressive Active learning", Machine Learning (2016)
 2. Zhai et al., "Online active classification via margin-based and feature-based label queries",
    Machine Learning 111 (2022)
-3. Hao et al., "Second-order online active learning and its applications", TKDE 30 (2018)
-4. Zhang et al., "Online adaptive asymmetric active learning with limited budgets", TKDE 33 (2021)
+3. Hao et al., "SOAL: Second-order Online Active Learning" (2016)
+4. Zhang et al., "Online adaptive asymmetric active learning with limited budgets", TKDE (2019)
 5. Chu et al., "Unbiased online active learning in data streams", KDD 2011
 """
 

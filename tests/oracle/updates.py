@@ -146,7 +146,10 @@ class SecondOrderPerceptronDiagonal(Rule):
 
 
 class ConfidenceWeighted(Rule):
-    """CW-diag of paper 1: the exact convex form of Crammer, Dredze, Pereira (2008), diagonal covariance."""
+    """CW-diag of paper 1: the exact convex form of Crammer, Dredze, Pereira (2008), diagonal covariance.
+
+    Contradicting labels square the variances again and again; they stop before they underflow.
+    """
 
     def __init__(self, d, phi):
         self.mu, self.sigma, self.phi = np.zeros(d), np.ones(d), phi
@@ -159,15 +162,13 @@ class ConfidenceWeighted(Rule):
 
     def update(self, x, y, weight):
         phi, m, v = self.phi, y * self.margin(x), self.variance(x)
-        if v == 0:  # every variance has underflowed: nothing is left to move
-            return
         psi, zeta = 1 + phi**2 / 2, 1 + phi**2
         alpha = max(0.0, (-m * psi + np.sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta))
         if alpha > 0:
             a = alpha * v * phi
             root_u = 2 * v / (a + np.sqrt(a**2 + 4 * v))  # = (-a + sqrt(a^2 + 4 v)) / 2
             self.mu += alpha * y * self.sigma * x
-            self.sigma = 1 / (1 / self.sigma + alpha * phi * x**2 / root_u)
+            self.sigma = np.maximum(1e-150, 1 / (1 / self.sigma + alpha * phi * x**2 / root_u))
 
     def weights(self):
         return self.mu[None, :]

@@ -11,10 +11,6 @@ from askance.errors import InvalidParameter, InvalidType
 from askance.learner.rule import Kernel, Parameterised, whole
 
 
-def no_limit(parameters, tally):
-    return True
-
-
 def below_count(parameters, tally):
     return tally.asked < parameters[0]  # n
 
@@ -35,7 +31,10 @@ class Budget(Parameterised):
 class Unlimited(Budget):
     """No limit: the query rule alone decides."""
 
-    allows: ClassVar = staticmethod(no_limit)
+    allows: ClassVar = staticmethod(below_count)  # one kernel for both: a budget compiles nothing anew
+
+    def parameters(self) -> np.ndarray:
+        return np.array([np.inf])
 
 
 @dataclass
@@ -60,7 +59,7 @@ def as_budget(budget: Any) -> Budget:
     if isinstance(budget, Budget):
         return budget
     if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
-        return Fixed(int(budget))
+        return Fixed(int(budget))  # refuses negative ones
     if isinstance(budget, float | np.floating):
         raise InvalidParameter(
             f"budget={budget} is not a whole number of labels. For a share of the events use a query rule with a rate, "

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.learner.budget import Budget
-from askance.learner.events import Events, read_events, read_one, width_of_one
+from askance.learner.events import MOST_FEATURES, Events, read_events, read_one, width_of_one
 from askance.learner.labels import distinct_labels, encode, encode_one
 from askance.learner.loop import NOT_GIVEN, Block, Record
 from askance.learner.machine import Combination, Machine, combine
@@ -37,6 +37,8 @@ def _model_is_probabilistic(self: ActiveClassifier) -> bool:
 
 class ActiveClassifier(ClassifierMixin, BaseEstimator):
     """Predict every event of a stream, ask for the labels worth having, and learn from the answers.
+
+    A classifier belongs to one thread at a time; several of them can play in several threads.
 
     Parameters
     ----------
@@ -155,6 +157,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             probability=record.probability,
             asked=record.asked,
             seconds=seconds,
+            margin_is_signed=self._state.scores.size == 1,
             probabilistic=machine.probabilistic,
         )
 
@@ -191,10 +194,10 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             The answer's importance, ``Decision.weight``. Rules that are not weighted learn each answer once,
             whatever its weight.
         """
-        if not 0.0 <= weight < np.inf:
-            raise InvalidParameter(f"weight must be a finite number of 0 or more, got {weight}.")
+        if not isinstance(weight, int | float | np.integer | np.floating) or not 0.0 <= weight < np.inf:
+            raise InvalidParameter(f"weight must be a finite number of 0 or more, got {weight!r}.")
+        answer = encode_one(y, self._classes_for_one())
         machine, block = self._one_event(x)
-        answer = encode_one(y, self.classes_)
         weights = np.array([weight if machine.weighted else 1.0])
         self._counts[2] += machine.teach(
             machine.parameters.update, self._state, block, np.array([answer], np.int32), weights
@@ -215,17 +218,18 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_events,), optional
             Importance of each event, for update rules that are weighted. 0 skips an event for any rule.
         """
-        events, answers = self._read(X, y, classes)
-        machine = self._machine()
-        weights = np.ones(events.n_events)
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not machine.weighted and not np.isin(weights, (0.0, 1.0)).all():
-                rule = type(self._rules().update).__name__
+            update = self._rules().update
+            if not update.weighted and not np.isin(weights, (0.0, 1.0)).all():
                 raise InvalidInput(
-                    f"{rule} learns every answer with the same weight; leave sample_weight out, "
+                    f"{type(update).__name__} learns every answer with the same weight; leave sample_weight out, "
                     "or use a weighted rule such as Probit."
                 )
+        events, answers = self._read(X, y, classes)
+        machine = self._machine()
+        if sample_weight is None:
+            weights = np.ones(events.n_events)
         for which, block in events.blocks(machine.preparation):
             machine.teach(machine.parameters.update, self._state, block, answers[which], weights[which])
         return self
@@ -302,6 +306,10 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             raise NotFittedError("there is nothing to widen before the first event; give n_features= instead.")
         if hasattr(self, "feature_names_in_"):
             raise InvalidInput("a model of named features cannot be widened.")
+        if not isinstance(n_features, int | np.integer) or n_features > MOST_FEATURES:
+            raise InvalidParameter(
+                f"n_features must be a whole number of at most {MOST_FEATURES:,}, got {n_features!r}."
+            )
         if n_features < self.n_features_in_:
             raise InvalidParameter(f"a model of {self.n_features_in_} features cannot be narrowed to {n_features}.")
         update = self._rules().update
@@ -349,12 +357,17 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         rules = self._rules()
         rules.check()
         if self.n_features is not None and not (
-            isinstance(self.n_features, int | np.integer) and 0 < self.n_features < 2**31 - 1
+            isinstance(self.n_features, int | np.integer)
+            and not isinstance(self.n_features, bool)
+            and 0 < self.n_features <= MOST_FEATURES
         ):
-            raise InvalidParameter(f"n_features must be a whole number of 1 or more, got {self.n_features!r}.")
+            raise InvalidParameter(
+                f"n_features must be a whole number from 1 to {MOST_FEATURES:,}, got {self.n_features!r}."
+            )
         if self.classes is not None:
             rules.update.kernels(len(distinct_labels(self.classes, "classes")))
-        self._generator()
+        if not isinstance(self.random_state, np.random.RandomState):  # making a generator would use it up
+            self._generator()
 
     def _given(self) -> tuple[Any, ...]:
         return self.update, self.query, self.budget, self.normalize, self.intercept
@@ -395,7 +408,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         """Make the state of a model that has learned nothing."""
         if len(classes) < 2:
             raise InvalidInput(
-                f"there is only one class, {classes[0]!r}; learning needs two or more. Name them all with classes=."
+                f"there is only one class, {classes.item(0)!r}; learning needs two or more: name them with classes=."
                 if len(classes)
                 else "there are no classes; name them with classes=."
             )
@@ -462,15 +475,22 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         events = read_one(x, self.n_features_in_)
         return machine, next(events.blocks(machine.preparation))[1]
 
-    def _begin_with_one(self, x: Any) -> None:
+    def _classes_for_one(self) -> np.ndarray:
+        """The classes, where an event or a label comes alone."""
+        if hasattr(self, "classes_"):
+            return self.classes_
         if self.classes is None:
             raise InvalidInput(
                 "the classes are not known before the first label; name them when making the classifier, "
                 'for example classes=["ham", "spam"].'
             )
+        return distinct_labels(self.classes, "classes")
+
+    def _begin_with_one(self, x: Any) -> None:
+        classes = self._classes_for_one()
         n_features = self.n_features or width_of_one(x)
         read_one(x, n_features)
-        self._begin(distinct_labels(self.classes, "classes"), n_features)
+        self._begin(classes, n_features)
 
     def _look(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         if not hasattr(self, "_state"):

@@ -15,6 +15,8 @@ Three things follow from doing it here rather than with decorators:
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import functools
 import hashlib
 import os
@@ -27,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from askance.errors import InvalidKernel, InvalidParameter
 from askance.learner.state import Event, Score, State, Tally
 
 Function = Callable[..., Any]
@@ -48,11 +51,39 @@ def on_its_own(function: Function) -> Function:
 
 def specialise(function: Function, slots: Mapping[Function, Function] | None = None) -> Function:
     """The compiled form of ``function``, in which each key of ``slots`` is replaced by its value."""
-    return _specialise(function, frozenset((slots or {}).items()))
+    slots = slots or {}
+    # A user may redefine what a kernel of his calls, or the kernel itself, in a running session.
+    meaning = "" if all(map(is_ours, slots.values())) else _digest(function, dict(slots))
+    return _specialise(function, frozenset(slots.items()), meaning)
+
+
+def explained(function: Function, rules: str) -> Function:
+    """A compiled function of a user's rules whose failures are told in a sentence."""
+    from numba.core.errors import NumbaError
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except IndexError:
+            raise InvalidKernel(f"a kernel of {rules} used an index that is out of bounds.") from None
+        except NumbaError as error:
+            reason = next((line.strip() for line in str(error).splitlines()[1:] if line.strip()), str(error))
+            raise InvalidKernel(
+                f"the kernels of {rules} cannot be compiled: {reason} "
+                "(With NUMBA_DISABLE_JIT=1 they run as plain Python, which shows where.)"
+            ) from error
+
+    return call
+
+
+def is_ours(function: Function) -> bool:
+    """Whether a function comes with the package."""
+    return function.__module__.startswith("askance.")
 
 
 @functools.cache
-def _specialise(function: Function, slots: frozenset[tuple[Function, Function]]) -> Function:
+def _specialise(function: Function, slots: frozenset[tuple[Function, Function]], meaning: str) -> Function:
     replaced = dict(slots)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return _interpreted(_linked(function, replaced, lambda original, linked: linked, {}))
@@ -77,9 +108,12 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     called = inlined | {"_nrt": True}
 
     def compile_inner(original: Function, linked: Function) -> Function:
+        # A slip of an index in a user's rule is an error, not somebody else's memory.
+        checks = {"boundscheck": not is_ours(original)}
         if hasattr(original, "on_its_own"):
-            return compile_outer(original, linked, called)
-        return numba.njit(forceinline=True, **inlined)(linked)
+            return compile_outer(original, linked, called | checks)
+        options = inlined | checks
+        return numba.njit(forceinline=True, **options)(linked)
 
     def compile_outer(original: Function, linked: Function, options: dict[str, Any]) -> Function:
         digest = _digest(original, slots)
@@ -98,16 +132,22 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
 
 def _callees(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """The global names a function refers to, with what they stand for."""
-    for name in _names(function.__code__):
+    for name in _global_names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _global_names(code: CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _global_names(constant)
+
+
+def _unfinished() -> None:
+    """Stands for a function that is being linked: to meet it again means that it calls itself."""
 
 
 def _linked(
@@ -123,7 +163,10 @@ def _linked(
         if isinstance(value, FunctionType):
             callee = slots.get(value, value)
             if callee not in built:
+                built[callee] = _unfinished
                 built[callee] = compile_inner(callee, _linked(callee, slots, compile_inner, built))
+            if built[callee] is _unfinished:
+                raise InvalidParameter(f"{callee.__qualname__} calls itself; kernels cannot: use a loop.")
             names[name] = built[callee]
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     # Cached code names the module it came from and imports it again: this one is always there, and kernels typed into
@@ -170,7 +213,7 @@ COMPILED_AS = "1"
 
 
 def _digest(function: Function, slots: dict[Function, Function]) -> str:
-    """A name for the meaning of a function: its code, its callees' code, and the constants they refer to."""
+    """A name for the meaning of a function: its code, its callees' code, and the values they refer to."""
     parts = [COMPILED_AS, repr((State._fields, Event._fields, Score._fields, Tally._fields))]
     seen = set()
 
@@ -180,21 +223,36 @@ def _digest(function: Function, slots: dict[Function, Function]) -> str:
             return
         seen.add(function)
         assert isinstance(function, FunctionType)
-        parts.append(_describe(function.__code__))
-        parts.append(repr((function.__defaults__, [cell.cell_contents for cell in function.__closure__ or ()])))
+        parts.append(_describe_code(function.__code__))
+        for value in (*(function.__defaults__ or ()), *(cell.cell_contents for cell in function.__closure__ or ())):
+            describe(value)
         for name, value in _callees(function):
-            if isinstance(value, FunctionType):
-                parts.append(name)
-                visit(value)
-            elif not isinstance(value, ModuleType):
-                parts.append(f"{name}={value!r}")
+            parts.append(name)
+            if isinstance(value, ModuleType):
+                for attribute in function.__code__.co_names:
+                    describe(getattr(value, attribute, None))
+            else:
+                describe(value)
+
+    def describe(value: Any) -> None:
+        value = getattr(value, "py_func", value)  # a function that a user compiled himself
+        if isinstance(value, FunctionType):
+            visit(value)
+        elif isinstance(value, np.ndarray):
+            parts.append(f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}")
+        elif isinstance(value, bool | int | float | complex | str | bytes | tuple | np.generic):
+            parts.append(repr(value))
+        else:  # classes, built-in functions, modules: known by name
+            parts.append(
+                f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+            )
 
     visit(function)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _describe(code: CodeType) -> str:
-    constants = [_describe(item) if isinstance(item, CodeType) else repr(item) for item in code.co_consts]
+def _describe_code(code: CodeType) -> str:
+    constants = [_describe_code(item) if isinstance(item, CodeType) else repr(item) for item in code.co_consts]
     return repr((code.co_code.hex(), constants, code.co_names, code.co_varnames, code.co_freevars))
 
 
@@ -229,6 +287,14 @@ def _cache_for(function: Function, digest: str) -> Any:
                 return super().load_overload(sig, target_context)
             except Exception:  # a damaged file, say: compile again, and overwrite it
                 return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except Exception:  # a damaged index, a full disk: start the index anew, or do without
+                with contextlib.suppress(Exception):
+                    self.flush()
+                    super().save_overload(sig, data)
 
     return Cache(function)
 

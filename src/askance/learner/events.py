@@ -20,6 +20,7 @@ from askance.learner.compile import specialise
 from askance.learner.loop import Block
 
 LARGEST = 1e150  # beyond it the square of a value leaves no room for a sum
+MOST_FEATURES = 2**31 - 2  # columns are kept in 32 bits
 SMALLEST = 1e-150  # a value below it counts as zero: its square would
 BLOCK_ENTRIES = 1 << 16  # non-zeros (or dense values) converted at a time: they stay in the cache
 
@@ -163,12 +164,20 @@ class DenseEvents(Events):
 class SparseEvents(Events):
     """Rows of a CSR matrix, given by its three arrays."""
 
-    def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> None:
+    _arrays: tuple[np.ndarray, np.ndarray, np.ndarray]
+    _has_zeros: bool
+
+    def __init__(
+        self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int, n_events: int = 1
+    ) -> None:
         if values.dtype != np.float32:
             values = np.asarray(values, dtype=np.float64)
         if columns.dtype not in (np.int32, np.int64):
             columns = columns.astype(np.int64)
-        starts, columns, values = starts, columns[: starts[-1]], values[: starts[-1]]
+        stop = int(starts[-1]) if len(starts) else -1
+        if len(starts) != n_events + 1 or starts[0] != 0 or not 0 <= stop <= min(len(columns), len(values)):
+            raise InvalidInput("X is not a valid CSR matrix: indptr does not fit its shape, indices and data.")
+        columns, values = columns[:stop], values[:stop]
         misplaced, unsorted, too_large, zeros = _inspected(starts, columns, values, n_features)
         if misplaced:
             raise _misplaced_column(starts, columns, n_features)
@@ -176,11 +185,12 @@ class SparseEvents(Events):
             i = int(np.flatnonzero(_is_unusable(values))[0])
             raise unusable_value(int(np.searchsorted(starts, i, side="right")) - 1, columns[i], values[i])
         if unsorted:
-            X = sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, n_features), copy=True)
+            X = sp.csr_matrix((values, columns, starts), shape=(n_events, n_features), copy=True)
             X.sum_duplicates()  # sorts, too
-            self.__init__(X.indptr, X.indices, X.data, n_features)  # type: ignore[misc]
-            return
-        self.n_events = len(starts) - 1
+            tidy = SparseEvents(X.indptr, X.indices, X.data, n_features, n_events)
+            starts, columns, values = tidy._arrays
+            zeros = int(tidy._has_zeros)
+        self.n_events = n_events
         self._arrays = starts, columns, values
         self._has_zeros = zeros > 0
 
@@ -203,9 +213,11 @@ class SparseEvents(Events):
 
 def read_events(X: Any) -> Events:
     """Check a two-dimensional array or a CSR matrix, and make it playable."""
+    if X.shape[1] > MOST_FEATURES:
+        raise InvalidInput(f"X has {X.shape[1]:,} columns; at most {MOST_FEATURES:,} are possible: hash the features.")
     if sp.issparse(X):
-        return SparseEvents(X.indptr, X.indices, X.data, X.shape[1])
-    return DenseEvents(X)
+        return SparseEvents(X.indptr, X.indices, numbers(X.data), X.shape[1], X.shape[0])
+    return DenseEvents(numbers(X))
 
 
 # --- one event -------------------------------------------------------------------------------------------
@@ -217,15 +229,15 @@ def read_one(x: Any, n_features: int) -> Events:
         x = x.tocsr()
         if x.shape != (1, n_features):
             raise InvalidInput(f"one event is a matrix of shape (1, {n_features}), got shape {x.shape}.")
-        return SparseEvents(x.indptr, x.indices, x.data, n_features)
+        return SparseEvents(x.indptr, x.indices, numbers(x.data), n_features)
     if _is_pair(x):
-        columns, values = _numbers(x[0]), _numbers(x[1])
+        columns, values = numbers(x[0]), numbers(x[1])
         if columns.dtype.kind not in "iu" and columns.size:
             raise InvalidInput(f"the columns of an event must be whole numbers, got {columns.dtype}.")
         if columns.size != values.size:
             raise InvalidInput(f"the event has {columns.size} columns but {values.size} values; they go in pairs.")
     else:
-        row = _numbers(x)
+        row = numbers(x)
         if row.ndim == 2 and len(row) == 1:
             row = row[0]
         if row.ndim != 1 or row.size != n_features:
@@ -249,14 +261,22 @@ def _is_pair(x: Any) -> bool:
     return isinstance(x, tuple) and len(x) == 2 and np.ndim(x[0]) == 1 and np.ndim(x[1]) == 1
 
 
-def _numbers(x: Any) -> np.ndarray:
+def numbers(x: Any) -> np.ndarray:
+    """An array of real numbers; other things are refused, not guessed at."""
     try:
         array = np.asarray(x)
-        if array.dtype.kind not in "fiu":
+        if array.dtype.kind not in "fiub":
+            if array.dtype.kind not in "O" and array.size:
+                raise TypeError
             array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"an event is made of numbers, got {x!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"events are made of real numbers that fit a float, got {_shortened(x)}.") from None
     return array
+
+
+def _shortened(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) < 80 else text[:76] + " ..."
 
 
 # --- details ---------------------------------------------------------------------------------------------

@@ -88,6 +88,9 @@ def _write(path: Path, *parts: bytes | memoryview) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(name, 0o666 & ~umask)  # as if the file had been opened here
             with os.fdopen(handle, "wb") as file:
                 for part in parts:
                     file.write(part)
@@ -161,7 +164,9 @@ def _describe(value: Any) -> Any:
         return {"kind": "array", "dtype": value.dtype.str, "values": [value.item()], "scalar": True}
     if isinstance(value, Parameterised):
         parameters = {name: _describe(item) for name, item in value.get_params().items()}
-        return {"kind": "rule", "name": type(value).__name__, "parameters": parameters}
+        module = type(value).__module__
+        home = None if module.startswith("askance.") else module  # ours may move between modules
+        return {"kind": "rule", "name": type(value).__name__, "module": home, "parameters": parameters}
     if isinstance(value, np.random.Generator):
         return {"kind": "generator", "state": _plain(value.bit_generator.state)}
     if isinstance(value, np.random.RandomState):
@@ -185,20 +190,22 @@ def _revive(value: Any) -> Any:
         return _generator(value["state"])
     if value["kind"] == "rule":
         parameters = {name: _revive(item) for name, item in value["parameters"].items()}
-        return _known_rule(value["name"])(**parameters)
+        return _known_rule(value["name"], value["module"])(**parameters)
     raise ModelFileError(f"it holds a value of an unknown kind, {value['kind']!r}.")
 
 
-def _known_rule(name: str) -> type[Parameterised]:
-    """The rule class of this name among those that are imported."""
+def _known_rule(name: str, module: str | None) -> type[Parameterised]:
+    """The rule class of this name among those that are imported: ours, or that of the module named."""
     waiting: list[type[Parameterised]] = [UpdateRule, QueryRule, Budget]
     while waiting:
         rule = waiting.pop()
-        if rule.__name__ == name:
+        is_ours = rule.__module__.startswith("askance.")
+        if rule.__name__ == name and (is_ours if module is None else rule.__module__ == module):
             return rule
         waiting.extend(rule.__subclasses__())
+    home = f" of the module {module!r}" if module else ""
     raise ModelFileError(
-        f"it uses the rule {name!r}, which is not known here; import the module that defines it first."
+        f"it uses the rule {name!r}{home}, which is not known here; import the module that defines it."
     )
 
 

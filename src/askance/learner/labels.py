@@ -13,7 +13,7 @@ FEW = 8  # classes, up to which comparing with each in turn is the fastest way
 
 def distinct_labels(labels: Any, name: str) -> np.ndarray:
     """The labels there are, sorted."""
-    values = np.asarray(labels)
+    values = np.asarray(list(labels) if isinstance(labels, set | frozenset) else labels)
     if values.dtype.kind in "US" and not isinstance(labels, np.ndarray):
         kinds = {type(label) for label in labels}
         if len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
@@ -62,9 +62,10 @@ def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def encode_one(label: Any, classes: np.ndarray) -> int:
     """The index of one label among the sorted classes."""
-    for place, known in enumerate(classes):
-        if known == label:
-            return place
+    if np.ndim(label) == 0:
+        for place, known in enumerate(classes.tolist()):
+            if type(known == label) in (bool, np.bool_) and known == label:
+                return place
     raise _unknown(label, classes, "the label")
 
 

@@ -27,7 +27,9 @@ def score(parameters: np.ndarray, state: State, event: Event) -> Score:
 
 
 def learn(parameters: np.ndarray, state: State, event: Event, answer: int, said: Score, weight: float) -> None:
-    """Update rule: move the model, given the class index of the answer and what the model says of the event."""
+    """Update rule: move the model, given the class index of the answer and what the model says of the event.
+
+    The variance is not said; a rule that needs it computes it."""
     raise NotImplementedError
 
 
@@ -92,6 +94,11 @@ NOT_GIVEN = -1  # in place of an answer's class index: the label is asked for, b
 CACHE_BYTES = 1 << 21  # a table beyond this is worth fetching ahead; below, the hints cost a sixth of the speed
 
 
+def without_variance(said: Score) -> Score:
+    """What ``learn`` sees: an answer that comes later finds no variance, so one that comes at once must not either."""
+    return Score(said.predicted, said.margin, 0.0)
+
+
 def play(
     parameters: Parameters,
     state: State,
@@ -119,6 +126,7 @@ def play(
             said = score(parameters.update, state, event)
             if event.stop > event.start:
                 chance = probability(parameters.query, said.margin, said.variance, length(event), tally)
+                chance = min(1.0, max(0.0, chance))  # whatever a rule may return
         else:
             said = margin(parameters.update, state, event)
         is_asked = uniforms[t] < chance
@@ -133,7 +141,7 @@ def play(
             if answers[t] != NOT_GIVEN:
                 mistakes += said.predicted != answers[t]
                 weight = 1.0 / chance if weighted else 1.0
-                learn(parameters.update, state, event, answers[t], said, weight)
+                learn(parameters.update, state, event, answers[t], without_variance(said), weight)
     counts[0], counts[1], counts[2] = seen, asked, mistakes
 
 
@@ -143,10 +151,10 @@ def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarra
     mistakes = 0
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
-        said = margin(parameters, state, event)
-        mistakes += said.predicted != answers[t]
         if event.stop > event.start and weights[t] > 0.0:
-            learn(parameters, state, event, answers[t], said, weights[t])
+            said = margin(parameters, state, event)
+            mistakes += said.predicted != answers[t]
+            learn(parameters, state, event, answers[t], without_variance(said), weights[t])
     return mistakes
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from askance.errors import InvalidParameter, InvalidType
 from askance.learner import loop
 from askance.learner.budget import Budget, as_budget
-from askance.learner.compile import specialise
+from askance.learner.compile import explained, is_ours, specialise
 from askance.learner.events import Preparation
 from askance.learner.loop import Parameters
 from askance.learner.query import Margin
-from askance.learner.rule import Parameterised, QueryRule, UpdateRule
+from askance.learner.rule import Kernel, Parameterised, QueryRule, UpdateRule
 from askance.learner.sparse import squared_norm
 from askance.learner.update import PassiveAggressive1
 
@@ -32,6 +32,7 @@ class Combination:
     def check(self) -> None:
         """Refuse what cannot work, before the first event."""
         self.query.check_fits(self.update)
+        self.budget.check()
         if self.normalize not in (None, "l2"):
             raise InvalidParameter(f'normalize must be None or "l2", got {self.normalize!r}.')
         if not isinstance(self.intercept, bool | np.bool_):
@@ -59,19 +60,20 @@ class Machine:
         kernels = rules.update.kernels(n_classes)
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
-        self.play = specialise(
-            loop.play,
-            {
-                loop.margin: kernels.margin,
-                loop.score: score,
-                loop.learn: kernels.learn,
-                loop.probability: rules.query.probability,
-                loop.length: squared_norm if rules.query.reads_length else loop.unread_length,
-                loop.allows: rules.budget.allows,
-            },
-        )
-        self.teach = specialise(loop.teach, {loop.margin: kernels.margin, loop.learn: kernels.learn})
-        self.look = specialise(loop.look, {loop.margin: kernels.margin})
+        predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin}
+        learning = predicting | {loop.learn: kernels.learn}
+        asking = learning | {
+            loop.score: score,
+            loop.probability: rules.query.probability,
+            loop.length: squared_norm if rules.query.reads_length else loop.unread_length,
+            loop.allows: rules.budget.allows,
+        }
+        self.play = specialise(loop.play, asking)
+        self.teach = specialise(loop.teach, learning)
+        self.look = specialise(loop.look, predicting)
+        if not all(map(is_ours, asking.values())):
+            names = ", ".join(type(part).__name__ for part in (rules.update, rules.query, rules.budget))
+            self.play, self.teach, self.look = (explained(f, names) for f in (self.play, self.teach, self.look))
         self.parameters = Parameters(
             rules.update.parameters(), rules.query.parameters(rules.update), rules.budget.parameters()
         )

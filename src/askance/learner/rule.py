@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -52,6 +53,15 @@ class Parameterised:
     """Named parameters, checked when set, in the form scikit-learn's ``clone`` and grid search use."""
 
     def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse values that do not meet their requirements, however they were set."""
+        own = vars(type(self)).get("__annotations__", {})
+        if any("ClassVar" not in str(kind) for kind in own.values()) and "__dataclass_fields__" not in vars(type(self)):
+            raise InvalidType(
+                f"{type(self).__name__} declares parameters but is no dataclass; put @dataclass above it."
+            )
         for field in self._fields():
             self._check(field, getattr(self, field.name))
 
@@ -69,7 +79,10 @@ class Parameterised:
             return
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise InvalidType(f"{type(self).__name__}: {field.name} must be {requirement}, got {value!r}.")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise InvalidParameter(f"{type(self).__name__}: {field.name} must be {requirement}, got {value}.") from None
         if not field.metadata["is_met"](number):
             shown = int(number) if number.is_integer() else number
             hint: str = field.metadata["hint"] if number > 1.0 and number.is_integer() else ""
@@ -182,7 +195,7 @@ class QueryRule(Parameterised):
     """The probability of asking for a label."""
 
     probability: ClassVar[Kernel]
-    """The kernel: (parameters, margin, variance, squared_length, tally) -> number in [0, 1]."""
+    """The kernel, a ``staticmethod``: (parameters, margin, variance, squared_length, tally) -> number in [0, 1]."""
     reads_variance: ClassVar[bool] = False
     reads_length: ClassVar[bool] = False
     """Whether ``squared_length`` is wanted; otherwise it comes as 0."""
@@ -204,6 +217,14 @@ class QueryRule(Parameterised):
 
     def check_fits(self, update: UpdateRule) -> None:
         """Refuse an update rule that lacks what this rule reads."""
+        self.check()
+        update.check()
+        if not isinstance(getattr(self, "probability", None), FunctionType):
+            raise InvalidType(
+                f"{type(self).__name__}: probability must be a kernel, written probability: ClassVar = staticmethod(f)."
+            )
+        if not isinstance(getattr(update, "binary", None), Kernels):
+            raise InvalidType(f"{type(update).__name__}: binary must be Kernels(margin=..., learn=...).")
         if self.reads_variance and not update.provides_variance:
             raise IncompatibleRules(
                 f"{type(self).__name__} reads the variance of a margin, which {type(update).__name__} does not have; "

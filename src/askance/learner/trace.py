@@ -27,7 +27,7 @@ class Decision(NamedTuple):
     """1 / probability, the importance weight of an answer; 0 where the event could not be asked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """What was decided for each event of a stream, in order."""
 
@@ -40,13 +40,16 @@ class Trace:
     margin: np.ndarray
     """w.x, or the best score minus the second best."""
     variance: np.ndarray
-    """The variance of the margin; empty where the combination computes none."""
+    """The variance of the margin; empty where the combination computes none, and 0 once the budget is spent, unless
+    the rule's probabilities need it."""
     probability: np.ndarray
     """The probability with which the event could be asked."""
     asked: np.ndarray
     """Whether the label was bought."""
     seconds: float
     """The time the loop took, input checks left out."""
+    margin_is_signed: bool = True
+    """Whether the margin's sign tells the class; with a weight vector per class it is never negative."""
     probabilistic: bool = False
     """Whether Phi(margin / sqrt(variance + 1)) is the probability of the second class."""
 
@@ -93,7 +96,9 @@ class Trace:
             self.truth,
             self.predicted,
             self.asked,
-            margin=self.margin,
+            margin=self.margin
+            if self.margin_is_signed
+            else np.where(self.predicted_index == 1, self.margin, -self.margin),
             probability_positive=self.probability_positive,
             classes=self.classes,
             positive=positive,

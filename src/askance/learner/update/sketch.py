@@ -340,11 +340,11 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_sketched, score=sketched_score)
 
     def start(self, n_features: int, n_classes: int) -> State:
-        size = self.sketch_size
+        size = int(self.sketch_size)
         state = fresh_state(
             n_features, 1, (0.0,) * (FIRST + size), extra=ENERGY + 2 * size + 2 * size * size, work=(3, size)
         )
-        rows = np.random.default_rng(self.sketch_seed).standard_normal((size, n_features))
+        rows = np.random.default_rng(int(self.sketch_seed)).standard_normal((size, n_features))
         rows[n_features:] = 0.0  # there are no more directions than features; the rest of the sketch stays empty
         for direction in range(min(size, n_features)):
             for _ in range(2):  # twice is enough for full accuracy
