@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.measure import machine, memory_speed, versions
+from benchmarks.measure import load, machine, memory_speed, versions
 from benchmarks.report import Section, as_markdown, count_targets, print_section
 
 BENCHMARKS = {
@@ -37,7 +37,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def header(seconds: float, bandwidth: float) -> list[str]:
+def header(seconds: float, bandwidth: float, load_at_start: str) -> list[str]:
     today = datetime.now(UTC).date().isoformat()
     return [
         f"Written by `make bench` on {today}, in {seconds / 60:.0f} minutes. Ratios between rows are the "
@@ -45,6 +45,9 @@ def header(seconds: float, bandwidth: float) -> list[str]:
         "the machine and with whatever else runs on it.",
         "",
         f"- Machine: {machine()}; one core reads {bandwidth / 1e9:.0f} GB/s from memory",
+        f"- Load (processes that want a core) at the start: {load_at_start}, at the end: {load()}. By itself "
+        "this benchmark is one; more than there are cores means that others were computing at the same time, "
+        "and that times by the clock are too long",
         f"- Versions: {versions()}",
         "- Repeat it: `ASKANCE_DATA=<folder with w8a.npz, cifar10_part1.npz, cifar10_part2.npz> make bench`; "
         "without the folder the rows that need it are skipped",
@@ -56,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_OF_A_FILE)
-    started = time.perf_counter()
+    started, load_at_start = time.perf_counter(), load()
     sections: list[Section] = []
     for name in options.only or BENCHMARKS:
         module = importlib.import_module(f"benchmarks.{name}")
@@ -73,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     is_complete = not options.only and not options.quick
     output = options.output or (RESULTS if is_complete else None)
     if output:
-        text = as_markdown(sections, header(time.perf_counter() - started, memory_speed()))
+        text = as_markdown(sections, header(time.perf_counter() - started, memory_speed(), load_at_start))
         output.write_text(text, encoding="utf-8")
         console.print(f"Written to {output.name}.")
     return 0

@@ -83,6 +83,13 @@ def machine() -> str:
     return f"{processor}, {os.cpu_count()} cores{amount}, {platform.system()}"
 
 
+def load() -> str:
+    """How busy the machine is with everything that runs on it, this benchmark included."""
+    if not hasattr(os, "getloadavg"):
+        return "unknown"
+    return f"{os.getloadavg()[0]:.1f}"
+
+
 def versions() -> str:
     """The versions of everything that was measured or measured with."""
     names = ["askance", "numpy", "scipy", "numba", "scikit-learn", "river", "vowpalwabbit"]
