@@ -7,7 +7,7 @@ import askance
 
 SOURCE = Path(askance.__file__).parent
 ORDER = ["errors", "learner", "metrics", "stream", "cli"]
-"""Who may import whom: a folder imports from those before it (``metrics`` and ``learner`` only lazily)."""
+"""Who may import whom: at import time a folder knows only those before it."""
 
 
 def imports_of(path):

@@ -22,6 +22,7 @@ from askance.learner.loop import Block
 LARGEST = 1e150  # beyond it the square of a value leaves no room for a sum
 MOST_FEATURES = 2**31 - 2  # columns are kept in 32 bits
 SMALLEST = 1e-150  # a value below it counts as zero: its square would
+INSPECTED_AT_ONCE = 512  # entries: what one pass over them has fetched, the next finds in the nearest cache
 BLOCK_ENTRIES = 1 << 16  # non-zeros (or dense values) converted at a time: they stay in the cache
 
 
@@ -29,7 +30,7 @@ BLOCK_ENTRIES = 1 << 16  # non-zeros (or dense values) converted at a time: they
 
 
 def inspect(starts, columns, bits, without_sign, smallest, largest, n_features):
-    """Count what keeps CSR rows from being played as they are: (misplaced, unsorted, too large, too small).
+    """Tell what keeps CSR rows from being played as they are: (misplaced, unsorted, too large, too small), 0 for no.
 
     ``bits`` are the values' bit patterns: comparing those without their signs compares magnitudes, NaN and infinity
     being the largest of all. Simple loops over pieces that stay in the cache: the compiler does many values at once.
@@ -43,13 +44,16 @@ def inspect(starts, columns, bits, without_sign, smallest, largest, n_features):
     too_large = 0
     too_small = 0
     row = 1
-    for first in range(0, columns.size, BLOCK_ENTRIES):
-        piece = bits[first : first + BLOCK_ENTRIES]
+    for first in range(0, columns.size, INSPECTED_AT_ONCE):
+        piece = bits[first : first + INSPECTED_AT_ONCE]
+        greatest = least = piece[0] & without_sign
         for i in range(piece.size):
             magnitude = piece[i] & without_sign
-            too_large += magnitude > largest
-            too_small += magnitude < smallest
-        some = columns[first : first + BLOCK_ENTRIES]
+            greatest = max(greatest, magnitude)
+            least = min(least, magnitude)
+        too_large += greatest > largest
+        too_small += least < smallest
+        some = columns[first : first + INSPECTED_AT_ONCE]
         lowest = highest = some[0]
         for i in range(some.size):
             lowest = min(lowest, some[i])
@@ -242,7 +246,7 @@ def read_one(x: Any, n_features: int) -> Events:
             row = row[0]
         if row.ndim != 1 or row.size != n_features:
             raise InvalidInput(f"one event has {n_features} features, got an array of shape {row.shape}.")
-        columns = np.flatnonzero(row)
+        columns = np.flatnonzero(row).astype(np.int32)
         values = row[columns]
     return SparseEvents(np.array([0, columns.size], np.int32), columns, values, n_features)
 

@@ -63,17 +63,18 @@ def learn_moments(parameters, state, event, answer, said, weight):
     ratio, excess, slack = hazard(label * said.margin / sqrt(spread))
     shift = label * ratio / sqrt(spread)  # alpha
     shrinkage = ratio * excess  # delta (v + 1)
+    inverse = 1.0 / spread
     for i in range(event.start, event.stop):
         column = event.columns[i]
         value = event.values[i]
         old = state.table[column, VARIANCE, 0]
         own = old * (value * value)
         others = max(0.0, variance - own)
-        lost = shrinkage * (own / spread)  # c
-        kept = (1.0 + others + slack * own) / spread  # 1 - c
-        precision = memory * kept + weight * lost
-        state.table[column, WEIGHT, 0] += weight * shift * (old * value) / precision
-        state.table[column, VARIANCE, 0] = min(prior_variance, old * (kept / precision))
+        lost = shrinkage * (own * inverse)  # c
+        kept = (1.0 + others + slack * own) * inverse  # 1 - c
+        scale = 1.0 / (memory * kept + weight * lost)
+        state.table[column, WEIGHT, 0] += weight * shift * (old * value) * scale
+        state.table[column, VARIANCE, 0] = min(prior_variance, old * (kept * scale))
 
 
 @dataclass
