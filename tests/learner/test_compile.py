@@ -16,7 +16,7 @@ X = rng.normal(size=(300, 5)); y = (X @ rng.normal(size=5) > 0).astype(int)
 def play(clf):
     trace = clf.run(X, y)
     play = clf._machine().play
-    stats = getattr(getattr(play, "__wrapped__", play), "stats", None)
+    stats = getattr(play if hasattr(play, "stats") else getattr(play, "__wrapped__", None), "stats", None)
     hits, misses = (sum(stats.cache_hits.values()), sum(stats.cache_misses.values())) if stats else (None, None)
     return {"hits": hits, "misses": misses, "asked": trace.asked.tolist(), "weights": clf.coef_.ravel().tolist()}
 """
