@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test prove lint bench clean
 
 help:
 	@echo "make demo    set up, then play a generated stream and show what a few labels buy (about a minute)"
 	@echo "make test    set up, then run the whole test suite"
+	@echo "make prove   the long proofs: large files, and whatever else takes minutes"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   measure beside Vowpal Wabbit, river and scikit-learn; writes benchmarks/RESULTS.md"
 	@echo "make clean   remove the virtual environment and caches"
@@ -36,6 +37,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+prove: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q -m prove
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -1,0 +1,194 @@
+"""The cells of named fields into sparse rows: numbers standardised, categories one-hot, words counted.
+
+Columns are handed out in the order in which fields appear: one to each field of numbers; and 2^hash_bits at once to the
+first field of categories or text, which all such fields share. So a file of numbers alone is as wide as it has
+fields, and a field that turns up late moves no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.features.assemble import csr, rows_of, word_counts
+from askance.features.hashing import HASH_BITS, Hasher
+from askance.features.kinds import CATEGORY, IGNORE, KINDS, NUMBER, TEXT
+from askance.features.scaling import RunningStandardisation
+from askance.features.text import words
+
+LONGEST_NGRAM = 2
+
+
+class Cells:
+    """The cells of some rows, gathered before they become a matrix."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.n_cells = 0
+        self.number_rows: list[int] = []
+        self.number_slots: list[int] = []
+        self.number_values: list[float] = []
+        self.blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.columns: list[tuple[np.ndarray, np.ndarray]] = []
+        self.categories: dict[str, tuple[list[int], list[str]]] = {}
+        self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
+
+    def add_number(self, row: int, slot: int, value: float) -> None:
+        """One number of the field with this slot."""
+        self.number_rows.append(row)
+        self.number_slots.append(slot)
+        self.number_values.append(value)
+        self.n_cells += 1
+
+    def add_numbers(self, first_row: int, slots: np.ndarray, table: np.ndarray) -> None:
+        """A table of numbers, rows by fields; NaN where one is missing."""
+        rows, places = np.nonzero(~np.isnan(table))
+        self.blocks.append(((rows + first_row).astype(np.int32), slots[places], table[rows, places]))
+        self.n_cells += len(rows)
+
+    def add_columns(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Categories that were hashed already."""
+        self.columns.append((rows, columns))
+        self.n_cells += len(rows)
+
+    def add_category(self, row: int, field: str, value: str) -> None:
+        """A category; the empty one stands for a missing value."""
+        rows, values = self.categories.setdefault(field, ([], []))
+        rows.append(row)
+        values.append(value)
+        self.n_cells += 1
+
+    def add_text(self, row: int, field: str, text: str) -> None:
+        """A text."""
+        rows, texts = self.texts.setdefault(field, ([], []))
+        rows.append(row)
+        texts.append(words(text))
+        self.n_cells += 2 * len(texts[-1])
+
+
+class Encoder:
+    """Knows the fields, their columns and the running statistics; makes matrices of cells.
+
+    Parameters
+    ----------
+    hash_bits : int, default 18
+        Categories and words share ``2**hash_bits`` columns.
+    ngrams : int, default 2
+        Words are counted singly and with their neighbours, up to so many together.
+    raw : bool, default False
+        Leave numbers and word counts as they are: no running standardisation, no unit length for texts.
+
+    Examples
+    --------
+    >>> encoder = Encoder()
+    >>> slot = encoder.add("age", "number")
+    >>> cells = Cells()
+    >>> for row, age in enumerate([20.0, 40.0]):
+    ...     cells.add_number(row, slot, age)
+    >>> cells.n_rows = 2
+    >>> encoder.matrix(cells).toarray()
+    array([[0.],
+           [1.]])
+    """
+
+    def __init__(self, hash_bits: int = HASH_BITS, ngrams: int = LONGEST_NGRAM, raw: bool = False) -> None:
+        if not isinstance(ngrams, int) or isinstance(ngrams, bool) or ngrams < 1:
+            raise InvalidParameter(f"ngrams must be a whole number of 1 or more, got {ngrams!r}.")
+        self.hasher = Hasher(hash_bits)
+        self.ngrams = ngrams
+        self.raw = bool(raw)
+        self.kinds: dict[str, str] = {}
+        self.slots: dict[str, int] = {}
+        self._number_columns: list[int] = []
+        self.hashed_from = -1
+        self.width = 0
+        self.scaling = RunningStandardisation()
+
+    def add(self, name: str, kind: str) -> int:
+        """Make a field known, with columns for it; the slot of its numbers, or -1."""
+        self.kinds[name] = kind
+        if kind == NUMBER:
+            self.slots[name] = len(self._number_columns)
+            self._number_columns.append(self._take(1))
+            return self.slots[name]
+        if kind in (CATEGORY, TEXT) and self.hashed_from < 0:
+            self.hashed_from = self._take(2**self.hasher.bits)
+        return -1
+
+    def _take(self, columns: int) -> int:
+        first = self.width
+        if first + columns >= 2**31 - 1:
+            raise InvalidInput(f"there are more than {first:,} different features; hash or leave some out.")
+        self.width += columns
+        return first
+
+    def matrix(self, cells: Cells) -> Any:
+        """The rows as a CSR matrix, as wide as the columns known so far. Moves the running statistics on."""
+        return csr(*self.rows(cells), self.width)
+
+    def rows(self, cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows: where each begins, columns and values. Moves the running statistics on."""
+        parts = [*self._numbers(cells), *self._categories(cells), *self._texts(cells)]
+        if not parts:
+            empty = np.zeros(0, np.int32)
+            parts = [(empty, empty, np.zeros(0))]
+        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
+
+    def _numbers(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
+        blocks = list(cells.blocks)
+        if cells.number_rows:
+            singles = cells.number_rows, cells.number_slots, cells.number_values
+            blocks.append((np.array(singles[0], np.int32), np.array(singles[1], np.int64), np.array(singles[2])))
+        columns = np.array(self._number_columns, np.int32)
+        scaled: list[tuple[np.ndarray, ...]] = []
+        for rows, slots, values in blocks:
+            values = values if self.raw else self.scaling.apply(slots, values)
+            scaled.append((rows, columns[slots], values))
+        return scaled
+
+    def _categories(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
+        hashed = list(cells.columns)
+        for field, (rows, values) in cells.categories.items():
+            hashed.append((np.array(rows, np.int32), self.hasher.categories(field, values)))
+        return [(rows, columns + np.int32(self.hashed_from), np.ones(len(rows))) for rows, columns in hashed]
+
+    def _texts(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
+        parts: list[tuple[np.ndarray, ...]] = []
+        for field, (rows, texts) in cells.texts.items():
+            starts, columns = self.hasher.words(field, texts, self.ngrams)
+            starts, columns, values = word_counts(starts, columns, not self.raw)
+            repeated = np.repeat(np.array(rows, np.int32), np.diff(starts))
+            parts.append((repeated, columns + np.int32(self.hashed_from), values))
+        return parts
+
+    def to_dict(self) -> dict[str, Any]:
+        """All it knows: fields, columns and running statistics; JSON, but for the arrays in ``scaling``."""
+        return {
+            "hash_bits": self.hasher.bits,
+            "ngrams": self.ngrams,
+            "raw": self.raw,
+            "fields": [[name, kind] for name, kind in self.kinds.items()],
+            "scaling": self.scaling.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Encoder:
+        """What ``to_dict`` gave, also after a way through JSON."""
+        try:
+            new = cls(kept["hash_bits"], kept["ngrams"], kept["raw"])
+            for name, kind in kept["fields"]:
+                if not isinstance(name, str) or kind not in KINDS or name in new.kinds:
+                    raise ValueError(f"the fields are damaged at {name!r}")
+                new.add(name, kind)
+            new.scaling = RunningStandardisation.from_dict(kept["scaling"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"this is no saved state of features: {str(error).rstrip('.')}.") from None
+        return new
+
+    def ignores(self, name: str) -> bool:
+        """Whether a known field is not learned from."""
+        return self.kinds.get(name) == IGNORE

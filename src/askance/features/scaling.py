@@ -1,0 +1,142 @@
+"""Running standardisation: zero mean and unit variance by what was seen so far, in one pass.
+
+After Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4 (1962). The
+n-th value x of a feature moves its mean m and its sum of squares s,
+
+    m += (x - m) / n        s += (x - m_old) (x - m)
+
+and becomes z = (x - m) / sqrt(s / n), with the statistics that include it. So nothing is looked at twice, the first
+value becomes 0, and |z| < sqrt(n). A feature that has not varied yet is 0. A missing value changes nothing, and is 0 in
+turn: it stands at the running mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput
+from askance.learner.compile import specialise
+
+
+def standardise(
+    features: np.ndarray, values: np.ndarray, counts: np.ndarray, means: np.ndarray, squares: np.ndarray
+) -> None:
+    """Replace each value by its standardised one, in order; ``features`` says whose value it is."""
+    for i in range(values.size):
+        values[i] = standardised(features[i], values[i], counts, means, squares)
+
+
+def standardised(feature: int, value: float, counts: np.ndarray, means: np.ndarray, squares: np.ndarray) -> float:
+    """Take one value of a feature in, and return it standardised."""
+    counts[feature] += 1.0
+    before = value - means[feature]
+    means[feature] += before / counts[feature]
+    after = value - means[feature]
+    squares[feature] += before * after
+    if squares[feature] > 0.0:
+        return after / sqrt(squares[feature] / counts[feature])
+    return 0.0
+
+
+def standardise_rows(
+    starts: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+    counts: np.ndarray,
+    means: np.ndarray,
+    squares: np.ndarray,
+    new_starts: np.ndarray,
+    new_columns: np.ndarray,
+    new_values: np.ndarray,
+) -> None:
+    """Sorted rows in which an absent value of a feature is a zero like any other; what is no feature stays as it is."""
+    place = 0
+    new_starts[0] = 0
+    for row in range(starts.size - 1):
+        i = starts[row]
+        for feature in range(counts.size):
+            value = 0.0
+            if i < starts[row + 1] and columns[i] == feature:
+                value = values[i]
+                i += 1
+            value = standardised(feature, value, counts, means, squares)
+            new_columns[place] = feature
+            new_values[place] = value
+            place += value != 0.0
+        while i < starts[row + 1]:
+            new_columns[place] = columns[i]
+            new_values[place] = values[i]
+            place += 1
+            i += 1
+        new_starts[row + 1] = place
+
+
+class RunningStandardisation:
+    """The statistics of numbered features, updated by every value that is standardised.
+
+    Examples
+    --------
+    >>> scaling = RunningStandardisation()
+    >>> scaling.apply([0, 0, 0], [1.0, 3.0, 5.0]).round(3)
+    array([0.   , 1.   , 1.225])
+    >>> scaling = RunningStandardisation.from_dict(scaling.to_dict())
+    >>> scaling.apply([0], [3.0])
+    array([0.])
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(0)
+        self.means = np.zeros(0)
+        self.squares = np.zeros(0)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def widen(self, n_features: int) -> None:
+        """Make room for more features."""
+        more = np.zeros(max(0, n_features - len(self)))
+        self.counts = np.append(self.counts, more)
+        self.means = np.append(self.means, more)
+        self.squares = np.append(self.squares, more)
+
+    def apply(self, features: Any, values: Any) -> np.ndarray:
+        """Values of features, in the order in which they came, standardised."""
+        features = np.ascontiguousarray(features, np.int64)
+        values = np.array(values, np.float64)
+        if len(features):
+            if int(features.max()) >= len(self):
+                self.widen(int(features.max()) + 1)
+            specialise(standardise)(features, values, self.counts, self.means, self.squares)
+        return values
+
+    def apply_to_rows(
+        self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sparse rows, standardised as if they were dense: an absent value is a zero, a column a feature."""
+        n_rows = len(starts) - 1
+        room = n_rows * len(self) + len(values) + 1  # the kernel writes before it knows
+        new = np.empty(n_rows + 1, np.int32), np.empty(room, np.int32), np.empty(room)
+        specialise(standardise_rows)(starts, columns, values, self.counts, self.means, self.squares, *new)
+        return new[0], new[1][: new[0][-1]], new[2][: new[0][-1]]
+
+    def to_dict(self) -> dict[str, np.ndarray]:
+        """All it knows, as arrays."""
+        return {"counts": self.counts.copy(), "means": self.means.copy(), "squares": self.squares.copy()}
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> RunningStandardisation:
+        """What ``to_dict`` gave, as arrays or as lists."""
+        new = cls()
+        try:
+            arrays = [np.array(kept[name], np.float64) for name in ("counts", "means", "squares")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"this is no saved state of a running standardisation: {error}.") from None
+        sound = len({array.shape for array in arrays}) == 1 and arrays[0].ndim == 1
+        if not (sound and all(np.isfinite(array).all() for array in arrays)):
+            raise InvalidInput("the saved state of a running standardisation is damaged.")
+        new.counts, new.means, new.squares = arrays
+        return new

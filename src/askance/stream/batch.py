@@ -1,0 +1,158 @@
+"""A stream of events as its readers see it: batches of rows, one after the other, in constant memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from askance.errors import BadLine, InvalidParameter
+from askance.stream.labels import Labels
+from askance.stream.source import Input, Source
+
+BATCH_ROWS = 8192
+BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
+SHOWN_BAD_LINES = 5
+
+
+class Batch(NamedTuple):
+    """Some rows of a stream, in order."""
+
+    X: Any
+    """A CSR matrix with float64 values and sorted int32 columns; as wide as the columns known so far."""
+    y: np.ndarray | None
+    """The labels, one per row; None for a stream without any. An object array, with None, where some are missing."""
+    first_row: int
+    """The number of the first row in the stream, from 0."""
+
+    def to_width(self, width: int) -> Any:
+        """X with more columns, all empty, as a model wants it that has been widened. Shares the memory of X."""
+        from askance.features.assemble import csr
+
+        return csr(self.X.indptr, self.X.indices, self.X.data, max(width, self.X.shape[1]))
+
+
+class Field(NamedTuple):
+    """What a stream has to say about one of its fields."""
+
+    name: str
+    kind: str
+    """number, category, text, ignore, label; or sparse, for numbered features."""
+
+
+class Settings(NamedTuple):
+    """What a user may choose about a stream, whatever its format."""
+
+    label: str | int | bool | None = None
+    labels: str | None = None
+    features: dict[str, str] | None = None
+    batch_rows: int = BATCH_ROWS
+    skip_bad_lines: bool = False
+    hash_bits: int = 18
+    ngrams: int = 2
+    raw: bool = False
+
+    def check(self) -> None:
+        """Refuse what cannot work."""
+        if not isinstance(self.batch_rows, int) or isinstance(self.batch_rows, bool) or self.batch_rows < 1:
+            raise InvalidParameter(f"batch_rows must be a whole number of 1 or more, got {self.batch_rows!r}.")
+        if self.label is True or not isinstance(self.label, str | int | None):
+            raise InvalidParameter(
+                f"label must be the name or the number of a field, or False for none, got {self.label!r}."
+            )
+
+
+class Stream(ABC):
+    """Rows of one format. Iterate over it for batches; files can be played again, pipes only once.
+
+    Attributes
+    ----------
+    name : str
+        The name of the file or folder; ``-`` for the standard input.
+    fields : list of Field
+        What the fields are.
+    rows_read : int
+        How many rows were handed out since playing began.
+    bad_lines : int
+        How many lines were left out (with ``skip_bad_lines``).
+    bad_line_examples : list of str
+        What was wrong with the first few of them.
+    """
+
+    unit = "line"
+
+    def __init__(self, source: Source, settings: Settings) -> None:
+        settings.check()
+        self.source = source
+        self.settings = settings
+        self.name = source.name
+        self.labels = Labels(settings.labels)
+        self.rows_read = 0
+        self.bad_lines = 0
+        self.bad_line_examples: list[str] = []
+        self._place = -1
+        self._has_begun = False
+        self._open_part: Any = None
+
+    # --- what each format provides -----------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def fields(self) -> list[Field]:
+        """What the fields are."""
+
+    @abstractmethod
+    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """The parts of ``Batch`` that are read: X and y. Opens, reads and closes the files of the source."""
+
+    @abstractmethod
+    def _restart(self) -> None:
+        """Go back to the beginning, also with what was learned from the rows."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows so far, for ``open_stream(..., state=)``: JSON and arrays."""
+
+    # --- what all have in common -------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self._has_begun:
+            self.close()
+            self.rows_read = self.bad_lines = 0
+            self.bad_line_examples = []
+            self._restart()
+        self._has_begun = True
+        for X, y in self._rows():
+            batch = Batch(X, y, self.rows_read)
+            self.rows_read += X.shape[0]
+            yield batch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file that is open."""
+        if self._open_part is not None:
+            self._open_part.close()
+            self._open_part = None
+
+    def share_read(self) -> float | None:
+        """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""
+        part = self._open_part
+        inside = part.share_read() if isinstance(part, Input) else None
+        if inside is None:
+            return 1.0 if part is None and self._has_begun else None
+        return (self._place + inside) / len(self.source)
+
+    def refuse(self, error: BadLine) -> None:
+        """Raise the error, or count the line where bad ones are to be left out."""
+        if not self.settings.skip_bad_lines:
+            raise error
+        self.bad_lines += 1
+        if len(self.bad_line_examples) < SHOWN_BAD_LINES:
+            self.bad_line_examples.append(str(error))

@@ -1,0 +1,141 @@
+"""CSV and TSV files: cells separated by commas, tabs, semicolons or bars, with or without a line of names.
+
+Which of them separates, and whether the first line has names, is found in the first lines unless it is said. Fields
+without names are called by their number, from 0. The label is the field called ``label``, ``y``, ``class`` or
+``target``, else the last one. Empty cells, ``NA``, ``N/A``, ``null``, ``NULL``, ``None`` and ``?`` are missing numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.features.kinds import MISSING, SAMPLE_ROWS, find_label, looks_like_a_number
+from askance.stream.batch import Settings
+from askance.stream.buffer import Buffer
+from askance.stream.cells import NONE, Dialect
+from askance.stream.delimited import DelimitedStream
+from askance.stream.source import Source
+from askance.stream.split import Refuse, first_row, ignore, sample_of
+
+DELIMITERS = (",", "\t", ";", "|")
+ROWS_FOR_DELIMITER = 50
+ROWS_FOR_NAMES = 100
+LINES_OF_A_HEADER = 20
+
+
+class CsvStream(DelimitedStream):
+    """The rows of CSV and TSV files.
+
+    Parameters
+    ----------
+    header : bool, optional
+        Whether the first line has the names of the fields; found out unless given.
+    delimiter : str, optional
+        What separates cells; found out unless given.
+    quote : str, default '"'
+        What cells with delimiters or line ends inside are enclosed in; empty for nothing.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        settings: Settings,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        quote: str = '"',
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(source, settings, state)
+        quote_byte = _byte("quote", quote) if quote else NONE
+        content = self._buffer.first_lines(SAMPLE_ROWS + 1)
+        if delimiter is None:
+            delimiter = _find_delimiter(content, quote_byte)
+        self.dialect = Dialect(_byte("delimiter", delimiter), quote_byte)
+        if self.dialect.delimiter == quote_byte:
+            raise InvalidParameter(f"delimiter and quote cannot both be {delimiter!r}.")
+        first = self._first_row(Buffer.of(content, self.name), ignore if settings.skip_bad_lines else self.refuse)
+        if not first:
+            raise InvalidInput(f"{self.name!r} has no rows.")
+        sample = sample_of(content, self.name, self.dialect, len(first))
+        self.has_names = _has_names(sample) if header is None else bool(header)
+        self._header = first if self.has_names else None
+        self.names = _distinct(first) if self.has_names else [str(place) for place in range(len(first))]
+        self._settle({}, sample[1:] if self.has_names else sample)
+
+    def _begin_part(self, buffer: Buffer) -> None:
+        """Leave the names out; further files of a folder may repeat them or not."""
+        if self._header is not None:
+            content = buffer.first_lines(LINES_OF_A_HEADER)
+            if self._first_row(Buffer.of(content, self.name), ignore) == self._header:
+                self._first_row(buffer, self.refuse)
+
+    def _first_row(self, buffer: Buffer, refuse: Refuse) -> list[str]:
+        """The first row that can be split."""
+        while True:
+            try:
+                return first_row(buffer, self.dialect)
+            except BadLine as error:
+                refuse(error)
+                buffer.skip_line()
+
+
+def _byte(name: str, value: str) -> int:
+    if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in "\r\n\0":
+        raise InvalidParameter(f"{name} must be a single ASCII character, got {value!r}.")
+    return ord(value)
+
+
+def _find_delimiter(content: bytes, quote: int) -> str:
+    """The candidate that divides the most rows into the same number of cells, and into the most cells."""
+    best, chosen = (0.0, 1), ","
+    for candidate in DELIMITERS:
+        buffer = Buffer.of(content, "sample")
+        dialect = Dialect(ord(candidate), quote)
+        counts: Counter[int] = Counter()
+        try:
+            while counts.total() < ROWS_FOR_DELIMITER and (row := first_row(buffer, dialect)):
+                counts[len(row)] += 1
+        except ValueError:  # a bad line: what was seen before it must do
+            pass
+        if counts:
+            cells, rows = counts.most_common(1)[0]
+            score = (rows / counts.total() if cells > 1 else 0.0), cells
+            if score > best:
+                best, chosen = score, candidate
+    return chosen
+
+
+def _has_names(sample: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row looks like names rather than values.
+
+    It does not if a cell is a number. Otherwise it does if it has the name of a label, or a cell above numbers, or if
+    none of its cells comes again below.
+    """
+    if not sample:
+        return False
+    first, rows = sample[0], sample[1 : 1 + ROWS_FOR_NAMES]
+    if any(map(looks_like_a_number, first)) or not any(first):
+        return False
+    if find_label(first) is not None:
+        return True
+    for place in range(len(first)):
+        below = [row[place] for row in rows if row[place] not in MISSING]
+        if below and first[place] not in MISSING and all(map(looks_like_a_number, below)):
+            return True
+    return not any(row[place] == first[place] for row in rows for place in range(len(first)) if first[place])
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names that differ: an empty one becomes its number, a second one of a kind gets one."""
+    found: dict[str, None] = {}
+    for place, name in enumerate(names):
+        wanted = name or str(place)
+        unique, copy = wanted, 1
+        while unique in found:
+            copy += 1
+            unique = f"{wanted} ({copy})"
+        found[unique] = None
+    return list(found)

@@ -1,0 +1,245 @@
+"""Tables as text, one row of cells per line: what CSV, TSV and ARFF have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.features.encoder import Cells, Encoder
+from askance.features.kinds import (
+    CATEGORY,
+    NUMBER,
+    TEXT,
+    check_features,
+    find_label,
+    guess,
+    listed,
+    why_not_a_number,
+)  # fmt: skip
+from askance.learner.compile import specialise
+from askance.stream import cells as kernels
+from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.buffer import Buffer
+from askance.stream.cells import Dialect
+from askance.stream.numbers import tables
+from askance.stream.source import Source
+from askance.stream.split import Split, split
+
+
+class DelimitedStream(Stream):
+    """Rows of cells with named fields. A format tells where its cells begin, by ``_begin_part``."""
+
+    dialect: Dialect
+    names: list[str]
+    has_names = True
+    table = "table"
+    missing_labels = frozenset(("",))
+    declared: dict[str, list[str]] = {}  # noqa: RUF012
+    """The values that a category may have, where the file says so."""
+
+    def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
+        super().__init__(source, settings)
+        self._encoder = Encoder(settings.hash_bits, settings.ngrams, settings.raw)
+        self._state = state
+        self._label = -1
+        self._buffer = self._open(0)
+
+    @abstractmethod
+    def _begin_part(self, buffer: Buffer) -> None:
+        """Read what stands before the rows of a file."""
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields in the order of the file."""
+        return [
+            Field(name, "label" if place == self._label else self._encoder.kinds[name])
+            for place, name in enumerate(self.names)
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows so far."""
+        return {"format": self.table, "labels": self.labels.kind, **self._encoder.to_dict()}
+
+    # --- what the fields are -----------------------------------------------------------------------------
+
+    def _settle(self, kinds: Mapping[str, str], sample: Sequence[Sequence[str]]) -> None:
+        """Decide on the label and the kinds of the fields: given, known from the file, saved, or guessed."""
+        self._label = self._find_label()
+        names = [name for place, name in enumerate(self.names) if place != self._label]
+        given = check_features(self.settings.features, names)
+        if self._state is not None:
+            self._take_state(self._state, names)
+        else:
+            for place, name in enumerate(self.names):
+                if place != self._label:
+                    kind = given.get(name) or kinds.get(name) or guess(name, [row[place] for row in sample])
+                    self._encoder.add(name, kind)
+        labels = [row[self._label] for row in sample] if self._label >= 0 else []
+        self.labels.settle(text for text in labels if text not in self.missing_labels)
+        self._places = {
+            kind: [place for place, name in enumerate(self.names) if place != self._label and self._kind(name) == kind]
+            for kind in (NUMBER, CATEGORY, TEXT)
+        }
+        self.labels.missing = frozenset(text.encode() for text in self.missing_labels)
+        self._slots = np.array([self._encoder.slots[self.names[place]] for place in self._places[NUMBER]], np.int64)
+
+    def _kind(self, name: str) -> str:
+        return self._encoder.kinds[name]
+
+    def _find_label(self) -> int:
+        wanted, names = self.settings.label, self.names
+        if wanted is False:
+            return -1
+        if isinstance(wanted, str):
+            if wanted not in names:
+                raise InvalidParameter(
+                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {listed(names)}."
+                )
+            return names.index(wanted)
+        if wanted is not None:
+            if not -len(names) <= wanted < len(names):
+                raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
+            return wanted % len(names)
+        if len(names) == 1:
+            raise InvalidInput(
+                f"{self.name!r} has a single field, {listed(names)!r}, which leaves none beside the label; give "
+                "delimiter= if there are more, or label=False if there is no label."
+            )
+        usual = find_label(names) if self.has_names else None
+        return names.index(usual) if usual is not None else len(names) - 1
+
+    def _take_state(self, state: Mapping[str, Any], names: Sequence[str]) -> None:
+        if state.get("format") != self.table:
+            raise InvalidInput(
+                f"the model was trained on {state.get('format')!r} data, but {self.name!r} is a {self.table}."
+            )
+        self._encoder = Encoder.from_dict(state)
+        if list(self._encoder.kinds) != list(names):
+            raise InvalidInput(
+                f"the fields of {self.name!r} are not those the model was trained on: {listed(self._encoder.kinds)}."
+            )
+        self.labels.kind = self.labels.kind or state.get("labels")
+
+    # --- rows --------------------------------------------------------------------------------------------
+
+    def _open(self, place: int) -> Buffer:
+        self.close()
+        self._place, self._open_part = place, self.source.open(place)
+        return Buffer(self._open_part)
+
+    def _restart(self) -> None:
+        self.labels.forget()
+        fresh = Encoder(self._encoder.hasher.bits, self._encoder.ngrams, self._encoder.raw)
+        for name, kind in self._encoder.kinds.items():
+            fresh.add(name, kind)
+        self._encoder = fresh if self._state is None else Encoder.from_dict(self._state)
+        self._buffer = self._open(0)
+
+    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+        cells, labels = Cells(), []
+        for place in range(len(self.source)):
+            if place:
+                self._buffer = self._open(place)
+            self._begin_part(self._buffer)
+            while (found := self._some_rows(self._buffer, cells)) is not None:
+                labels.append(found)
+                if cells.n_rows >= self.settings.batch_rows or cells.n_cells >= BATCH_ENTRIES:
+                    yield self._finished(cells, labels)
+                    cells, labels = Cells(), []
+        self.close()
+        if cells.n_rows:
+            yield self._finished(cells, labels)
+
+    def _some_rows(self, buffer: Buffer, cells: Cells) -> np.ndarray | None:
+        """Add the next rows to a batch; returns the numbers of their labels, or None at the end of the file."""
+        most = self.settings.batch_rows - cells.n_rows
+        rows = split(buffer, self.dialect, len(self.names), most, self.refuse)
+        return None if rows is None else self._add(rows, cells)
+
+    def _finished(self, cells: Cells, labels: list[np.ndarray]) -> tuple[Any, np.ndarray | None]:
+        X = self._encoder.matrix(cells)
+        return X, self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None
+
+    def _add(self, rows: Split, cells: Cells) -> np.ndarray:
+        """Add the rows that can be read to a batch; returns the numbers of their labels."""
+        wrong: dict[int, tuple[int, str]] = {}
+        self._check_text(rows, wrong)
+        numbers = self._numbers(rows, wrong)
+        labels = self._find_labels(rows, wrong)
+        hashed = {place: self._hash(rows, place, wrong) for place in self._places[CATEGORY]}
+        for row in sorted(wrong):
+            place, reason = wrong[row]
+            self.refuse(BadLine(self._buffer.name, int(rows.lines[row]), self._column(place), reason))
+        keep = np.array([row for row in range(rows.n_rows) if row not in wrong] if wrong else range(rows.n_rows), int)
+        at = (np.arange(len(keep)) + cells.n_rows).astype(np.int32)
+        if len(self._slots):
+            cells.add_numbers(cells.n_rows, self._slots, numbers[keep])
+        for columns in hashed.values():
+            cells.add_columns(at, columns[keep])
+        for place in self._places[TEXT]:
+            for row, text in zip(at.tolist(), rows.column(place, keep), strict=True):
+                cells.add_text(row, self.names[place], text)
+        cells.n_rows += len(keep)
+        return labels[keep]
+
+    def _column(self, place: int) -> str:
+        return f"column {place + 1}" + (f" ({listed([self.names[place]])!r})" if self.has_names else "")
+
+    def _check_text(self, rows: Split, wrong: dict[int, tuple[int, str]]) -> None:
+        if rows.is_ascii:
+            return
+        for row in range(rows.n_rows):
+            for place in range(len(self.names)):
+                held = rows.data[rows.starts[row, place] : rows.stops[row, place]].tobytes()
+                if not held.isascii():
+                    try:
+                        held.decode("utf-8")
+                    except UnicodeDecodeError:
+                        wrong.setdefault(row, (place, "it is not UTF-8 text."))
+
+    def _numbers(self, rows: Split, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
+        chosen = np.array(self._places[NUMBER], np.int64)
+        values = np.empty((rows.n_rows, len(chosen)))
+        what = np.empty((rows.n_rows, len(chosen)), np.uint8)
+        others = specialise(kernels.parse_cells)(rows.data, rows.starts, rows.stops, chosen, tables(), values, what)
+        if others:
+            for row, k in np.argwhere(what >= kernels.BAD).tolist():
+                text = rows.text(row, self._places[NUMBER][k])
+                if what[row, k] == kernels.UNDECIDED:
+                    values[row, k] = float(text)
+                else:
+                    wrong.setdefault(row, (self._places[NUMBER][k], why_not_a_number(text)))
+        return values
+
+    def _hash(self, rows: Split, place: int, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
+        """The columns of categories; refuses those that the file did not declare."""
+        name, hasher = self.names[place], self._encoder.hasher
+        starts, stops = rows.starts[:, place].copy(), rows.stops[:, place].copy()
+        columns = hasher.cells(name, rows.data, starts, stops)
+        if name in self.declared:
+            allowed = hasher.categories(name, [*self.declared[name], *self.missing_labels])
+            for row in np.flatnonzero(~np.isin(columns, allowed)).tolist():
+                wrong.setdefault(row, (place, f"{rows.text(row, place)[:40]!r} is not one of its declared values."))
+        return columns
+
+    def _find_labels(self, rows: Split, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
+        found = np.zeros(rows.n_rows, np.int32)
+        if self._label < 0:
+            return found
+        starts, stops = rows.starts[:, self._label].copy(), rows.stops[:, self._label].copy()
+        done = 0
+        while True:
+            done = specialise(kernels.find_labels)(rows.data, starts, stops, done, self.labels.places, found)
+            if done == rows.n_rows:
+                break
+            self.labels.make_room()
+        self.labels.understand(self.declared.get(self.names[self._label]))
+        if self.labels.wrong:
+            for row, number in enumerate(found.tolist()):
+                if number in self.labels.wrong:
+                    wrong.setdefault(row, (self._label, self.labels.wrong[number]))
+        return found

@@ -1,0 +1,222 @@
+"""Labels as they are written, and what they are: whole numbers, numbers or text.
+
+A stream has few different labels and many rows, so a label is looked up as bytes, compiled, and only a new one is ever
+turned into a Python object. What kind of labels a stream has is settled by its first rows; a later label of
+another kind is a bad line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.features.kinds import number_in
+from askance.learner.compile import specialise
+
+KINDS = ("int", "float", "text")
+FULL = -1
+MOST = 1_000_000  # different labels; more is no classification
+EXACT = 2.0**53  # whole numbers below are different as float64 if they are written differently
+FNV_START, FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
+
+
+class Places(NamedTuple):
+    """The different labels so far: ``pool[ends[k]:ends[k + 1]]`` are the bytes of label k."""
+
+    pool: np.ndarray
+    ends: np.ndarray
+    slots: np.ndarray
+    """Where to look for a label: its number, or -1. The length is a power of two, at least half of it free."""
+    total: np.ndarray
+    """One number: how many labels there are."""
+
+
+def find_label(data: np.ndarray, start: int, stop: int, places: Places) -> int:
+    """The number of the label ``data[start:stop]``, a new one if need be; FULL if there is no room for it."""
+    digest = FNV_START
+    for i in range(start, stop):
+        digest = (digest ^ np.uint64(data[i])) * FNV_PRIME
+    mask = places.slots.size - 1
+    slot = np.int64((digest ^ (digest >> np.uint64(32))) & np.uint64(mask))
+    while places.slots[slot] >= 0:
+        known = places.slots[slot]
+        first = places.ends[known]
+        if places.ends[known + 1] - first == stop - start:
+            same = True
+            for i in range(stop - start):
+                same &= data[start + i] == places.pool[first + i]
+            if same:
+                return known
+        slot = (slot + 1) & mask
+    known = places.total[0]
+    end = places.ends[known] + stop - start
+    if 2 * (known + 1) > places.slots.size or end > places.pool.size:
+        return FULL
+    for i in range(stop - start):
+        places.pool[places.ends[known] + i] = data[start + i]
+    places.ends[known + 1] = end
+    places.slots[slot] = known
+    places.total[0] = known + 1
+    return known
+
+
+class Labels:
+    """The labels of a stream.
+
+    Parameters
+    ----------
+    kind : "int", "float" or "text", optional
+        What they are; settled by ``settle`` unless given.
+
+    Examples
+    --------
+    >>> labels = Labels()
+    >>> labels.settle(["+1", "-1", "-1"])
+    >>> labels.values(["-1", "1", None])
+    array([-1, 1, None], dtype=object)
+    """
+
+    places: Places
+    wrong: dict[int, str]
+    """Labels found by the compiled parser that are not of the stream's kind, with the reasons."""
+    _known: list[Any]
+    _values: dict[tuple[type, int | float], Any]
+
+    def __init__(self, kind: str | None = None) -> None:
+        self.missing = frozenset((b"",))
+        if kind is not None and kind not in KINDS:
+            raise InvalidParameter(f"labels must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
+        self.kind = kind
+        self.forget()
+
+    def settle(self, sample: Iterable[str | None]) -> None:
+        """Decide, by some of them, what the labels are, unless that is known."""
+        if self.kind is None:
+            numbers = [number_in(text) for text in sample if text is not None]
+            if not numbers or any(number is None or abs(number) >= EXACT for number in numbers):
+                self.kind = "text"
+            else:
+                self.kind = "int" if all(number.is_integer() for number in numbers if number is not None) else "float"
+
+    def value(self, text: str) -> Any:
+        """What a label stands for; a ValueError with the reason if it is not of the stream's kind."""
+        if not text.isprintable():
+            raise ValueError(f"the label {text[:40]!r} contains characters that cannot be printed.")
+        if self.kind == "text":
+            return text
+        number = number_in(text)
+        if number is None or abs(number) >= EXACT or (self.kind == "int" and not number.is_integer()):
+            what = "a whole number" if self.kind == "int" else "a number"
+            raise ValueError(
+                f"the label {text[:40]!r} is not {what} as the labels before it are; labels='text' allows any."
+            )
+        return int(number) if self.kind == "int" else number
+
+    def settle_by_values(self, sample: Iterable[Any]) -> None:
+        """Decide as ``settle`` does, by labels that are Python objects: one string makes all of them text."""
+        if self.kind is None:
+            present = [label for label in sample if label is not None]
+            if any(isinstance(label, str) for label in present):
+                self.kind = "text"
+            else:
+                small = (label for label in present if isinstance(label, int | float) and abs(label) < EXACT)
+                self.settle(repr(float(label)) for label in small)
+
+    def of(self, label: Any) -> Any:
+        """What a Python object stands for as a label: true and false are 1 and 0, None and "" are missing."""
+        if label is None or (isinstance(label, str) and label == ""):
+            return None
+        if isinstance(label, str):
+            return self.value(label)
+        if not isinstance(label, int | float):
+            raise ValueError(f"a label is text or a number, got {str(label)[:40]!r}.")
+        key = label.__class__, label  # 1, 1.0 and True are the same to a dictionary
+        if key not in self._values:
+            if len(self._values) >= MOST:
+                self._values = {}
+            self._values[key] = self.value(repr(int(label) if isinstance(label, bool) else label))
+        return self._values[key]
+
+    def values(self, texts: Sequence[str | None]) -> np.ndarray:
+        """The labels as an array; None where one is missing."""
+        return as_array([None if text is None else self.value(text) for text in texts], self.kind)
+
+    def number_of(self, text: bytes) -> int:
+        """The number of a label, a new one if need be."""
+        data = np.frombuffer(text, np.uint8)
+        while (number := specialise(find_label)(data, 0, len(data), self.places)) == FULL:
+            self.make_room()
+        return int(number)
+
+    def make_room(self) -> None:
+        """Twice the room for different labels."""
+        old = self.places
+        if old.total[0] >= MOST:
+            raise InvalidInput(f"there are more than {MOST:,} different labels; is it the right column?")
+        find = specialise(find_label)
+        new = _room(2 * old.slots.size, 2 * old.pool.size)
+        for known in range(int(old.total[0])):
+            text = old.pool[old.ends[known] : old.ends[known + 1]]
+            assert find(text, 0, len(text), new) == known
+        self.places = new
+
+    def forget(self) -> None:
+        """Start a list of labels anew; their kind stays."""
+        self.places = _room(64, 1024)
+        self._known = []
+        self._values = {}
+        self.wrong = {}
+
+    def found(self) -> list[str]:
+        """The different labels that the compiled parser found, as text."""
+        pool, ends = self.places.pool, self.places.ends
+        count = int(self.places.total[0])
+        return [pool[ends[k] : ends[k + 1]].tobytes().decode("utf-8", "replace") for k in range(count)]
+
+    def understand(self, declared: Sequence[str] | None = None) -> None:
+        """Turn the labels that the compiled parser found since the last time into values; only those, if declared."""
+        pool, ends = self.places.pool, self.places.ends
+        for known in range(len(self._known), int(self.places.total[0])):
+            text = pool[ends[known] : ends[known + 1]].tobytes()
+            value = None
+            try:
+                value = None if text in self.missing else self.value(text.decode("utf-8"))
+                if declared is not None and value is not None and text.decode("utf-8") not in declared:
+                    self.wrong[known] = f"the label {text.decode()[:40]!r} is not one of the declared ones."
+            except UnicodeDecodeError:
+                self.wrong[known] = f"the label {text[:40]!r} is not UTF-8 text."
+            except ValueError as error:
+                self.wrong[known] = str(error)
+            self._known.append(value)
+
+    def decode(self, found: np.ndarray) -> np.ndarray:
+        """The labels that numbers stand for."""
+        if not len(found):
+            return as_array([], self.kind)
+        if None in self._known:
+            return as_array([self._known[number] for number in found.tolist()], self.kind)
+        return as_array(self._known, self.kind)[found]
+
+
+DTYPES: dict[str | None, Any] = {"int": np.int64, "float": np.float64, "text": np.str_, None: np.str_}
+
+
+def as_array(values: list[Any], kind: str | None) -> np.ndarray:
+    """Labels of one kind as an array; an object array where some are missing."""
+    if None in values:
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    return np.array(values, dtype=DTYPES[kind])
+
+
+def _room(labels: int, size: int) -> Places:
+    return Places(
+        np.empty(size, np.uint8),
+        np.zeros(labels // 2 + 2, np.int64),
+        np.full(labels, -1, np.int32),
+        np.zeros(1, np.int64),
+    )

@@ -1,0 +1,261 @@
+"""LIBSVM / SVMlight files: one event per line, ``label index:value index:value ...``.
+
+Blank lines and whatever follows ``#`` are left out, a ``qid:`` is ignored, indices may come in any order, and values of
+an index that occurs twice are added. Indices count from 1 unless one of the first rows has an index 0 (or
+``zero_based`` says so).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from askance.errors import BadLine, InvalidInput
+from askance.features.kinds import SAMPLE_ROWS, why_not_a_number
+from askance.learner.compile import specialise
+from askance.stream import libsvm_lines as parser
+from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.buffer import Buffer, shown
+from askance.stream.libsvm_lines import Rows, Stop
+from askance.stream.numbers import tables
+from askance.stream.source import Source
+from askance.stream.sparse import SparseScaling
+
+FORMAT = "libsvm"
+NUMBERS = re.compile(rb":([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)")
+NOTHING_SOLVED = np.zeros(0, np.int64), np.zeros(0)
+
+
+class LibsvmStream(Stream):
+    """The rows of LIBSVM files."""
+
+    def __init__(
+        self,
+        source: Source,
+        settings: Settings,
+        zero_based: bool | None = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(source, settings)
+        self._has_labels = settings.label is not False
+        self._zero_based = zero_based
+        self._scaling = SparseScaling(settings.raw)
+        if state is not None:
+            self._take_state(state)
+        self._room = 1 << 16
+        self._buffer = self._open(0)
+        self._look_at_first_rows()
+
+    @property
+    def fields(self) -> list[Field]:
+        """One entry that stands for all numbered features, and the label."""
+        counted = "0" if self._zero_based else "1"
+        label = [Field("label", "label")] if self._has_labels else []
+        return [*label, Field(f"features counted from {counted}, {self._scaling.how}", "sparse")]
+
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows so far."""
+        return {
+            "format": FORMAT,
+            "zero_based": self._zero_based,
+            "labels": self.labels.kind,
+            **self._scaling.to_dict(),
+        }
+
+    def _take_state(self, state: Mapping[str, Any]) -> None:
+        if state.get("format") != FORMAT:
+            raise InvalidInput(f"the model was trained on {state.get('format')!r} data, but {self.name!r} is libsvm.")
+        self._scaling = SparseScaling.from_dict(state)
+        self._zero_based = bool(state["zero_based"]) if self._zero_based is None else self._zero_based
+        self.labels.kind = self.labels.kind or state["labels"]
+
+    def _open(self, place: int) -> Buffer:
+        self.close()
+        self._place, self._open_part = place, self.source.open(place)
+        return Buffer(self._open_part)
+
+    def _restart(self) -> None:
+        self._scaling.restart()
+        self.labels.forget()
+        self._buffer = self._open(0)
+
+    def _look_at_first_rows(self) -> None:
+        """Settle where counting begins, what the labels are and how to scale, by the first lines."""
+        if self._zero_based is not None and self.labels.kind and self._scaling.is_settled:
+            return
+        batch = Room(SAMPLE_ROWS, self._room)
+        sample = Buffer.of(self._buffer.first_lines(SAMPLE_ROWS), self.name)
+        self._fill(sample, batch, 0, lambda error: None)
+        if self._zero_based is None:
+            self._zero_based = batch.n_entries > 0 and int(batch.rows.columns[: batch.n_entries].min()) == 0
+        self.labels.settle(self.labels.found())
+        self.labels.forget()
+        self._scaling.settle(batch.rows.values[: batch.n_entries], batch.width - (not self._zero_based))
+
+    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+        most_rows = self._scaling.most_rows(self.settings.batch_rows)
+        room = Room(most_rows, self._room)
+        for place in range(len(self.source)):
+            if place:
+                self._buffer = self._open(place)
+            while True:
+                self._fill(self._buffer, room, 0 if self._zero_based else 1, self.refuse)
+                if not room.is_full:
+                    break
+                yield self._finished(room)
+                room = Room(most_rows, self._room)
+        self.close()
+        if room.n_rows:
+            yield self._finished(room)
+
+    def _finished(self, room: Room) -> tuple[Any, np.ndarray | None]:
+        self._room = max(1 << 12, room.n_entries + room.n_entries // 4)
+        X = self._scaling.matrix(*room.arrays(), room.width)
+        return X, self.labels.decode(room.rows.labels[: room.n_rows]) if self._has_labels else None
+
+    def _fill(self, buffer: Buffer, room: Room, first_index: int, refuse: Callable[[BadLine], None]) -> None:
+        """Parse until the room is full or the file ends."""
+        parse = specialise(parser.parse_lines)
+        solved = NOTHING_SOLVED
+        while not room.is_full:
+            before = room.n_rows
+            stop = Stop(*parse(
+                buffer.data, buffer.position, buffer.stop, buffer.at_end, buffer.line, first_index, self._has_labels,
+                room.most_rows, BATCH_ENTRIES, room.rows, room.n_rows, room.n_entries, room.width,
+                self.labels.places, tables(), *solved,
+            ))  # fmt: skip
+            buffer.position, buffer.line = stop.position, stop.line
+            room.n_rows, room.n_entries, room.width = stop.n_rows, stop.n_entries, stop.width
+            self._check_labels(buffer, room, before, refuse)
+            solved = NOTHING_SOLVED
+            if stop.why == parser.MORE_NEEDED:
+                if buffer.at_end:
+                    return
+                self._read_on(buffer, refuse)
+            elif stop.why == parser.ENTRIES_FULL:
+                room.grow()
+            elif stop.why == parser.LABELS_FULL:
+                self.labels.make_room()
+            elif stop.why != parser.BATCH_FULL:
+                end = buffer.next_line(stop.position)
+                if end < 0:  # perhaps it is only cut off
+                    self._read_on(buffer, refuse)
+                    continue
+                line = buffer.data[stop.position : end].tobytes()
+                if stop.why == parser.HARD_NUMBER:
+                    solved = _solved(line, stop.position)
+                    if stop.where in solved[0]:
+                        continue
+                refuse(_explain(stop, buffer, line))
+                buffer.skip_line()
+
+    @staticmethod
+    def _read_on(buffer: Buffer, refuse: Callable[[BadLine], None]) -> None:
+        try:
+            buffer.refill()
+        except BadLine as error:  # longer than a line may be
+            refuse(error)
+            buffer.skip_line()
+
+    def _check_labels(self, buffer: Buffer, room: Room, first: int, refuse: Callable[[BadLine], None]) -> None:
+        """Understand new labels, and leave out rows whose label is not of the right kind."""
+        if self.labels.kind is None:
+            return
+        self.labels.understand()
+        if self.labels.wrong and self._has_labels:
+            keep = np.ones(room.n_rows, np.bool_)
+            for row in range(first, room.n_rows):
+                reason = self.labels.wrong.get(int(room.rows.labels[row]))
+                if reason:
+                    refuse(buffer.bad_line(int(room.rows.lines[row]), "column 1", reason))
+                    keep[row] = False
+            room.keep(keep)
+
+
+class Room:
+    """Rows of a batch in the making."""
+
+    def __init__(self, most_rows: int, most_entries: int) -> None:
+        self.most_rows = most_rows
+        self.n_rows = self.n_entries = self.width = 0
+        self.rows = Rows(
+            np.zeros(most_rows + 1, np.int32), np.empty(most_entries, np.int32), np.empty(most_entries),
+            np.empty(most_rows, np.int32), np.empty(most_rows, np.int64),
+            np.empty(most_entries, np.int32), np.empty(most_entries),
+        )  # fmt: skip
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to hand the batch out."""
+        return self.n_rows >= self.most_rows or self.n_entries >= BATCH_ENTRIES
+
+    def grow(self) -> None:
+        """Twice the room for entries."""
+        kept, size = self.n_entries, 2 * len(self.rows.columns)
+        columns, values = np.empty(size, np.int32), np.empty(size)
+        columns[:kept], values[:kept] = self.rows.columns[:kept], self.rows.values[:kept]
+        self.rows = self.rows._replace(
+            columns=columns, values=values, spare_columns=np.empty(size, np.int32), spare_values=np.empty(size)
+        )
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the rows begin, columns and values."""
+        return (
+            self.rows.starts[: self.n_rows + 1],
+            self.rows.columns[: self.n_entries],
+            self.rows.values[: self.n_entries],
+        )
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Leave out all other rows."""
+        if rows.all():
+            return
+        starts, columns, values = self.arrays()
+        entries = np.repeat(rows, np.diff(starts))
+        ends = np.cumsum(np.diff(starts)[rows])
+        n_rows, n_entries = int(rows.sum()), int(entries.sum())
+        for array, kept in (
+            (self.rows.columns, columns[entries]), (self.rows.values, values[entries]),
+            (self.rows.labels, self.rows.labels[: self.n_rows][rows]),
+            (self.rows.lines, self.rows.lines[: self.n_rows][rows]),
+        ):  # fmt: skip
+            array[: len(kept)] = kept
+        self.rows.starts[1 : n_rows + 1] = ends
+        self.n_rows, self.n_entries = n_rows, n_entries
+
+
+def _solved(line: bytes, position: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the numbers of a line begin, and what they are, by Python: for those that the parser leaves open."""
+    found = [(match.start(1), float(match[1])) for match in NUMBERS.finditer(line) if _is_float(match[1])]
+    return np.array([position + at for at, _ in found], np.int64), np.array([value for _, value in found])
+
+
+def _is_float(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _explain(stop: Stop, buffer: Buffer, line: bytes) -> BadLine:
+    """The error for a line at which the parser stopped."""
+    token = re.split(rb"[\s#]", line[stop.where - stop.position :], maxsplit=1)[0]
+    text = token.decode("utf-8", errors="backslashreplace")
+    match stop.why:
+        case parser.NO_LABEL:
+            reason = f"the line begins with the feature {shown(token)}; a label is missing before it."
+        case parser.NO_COLON:
+            reason = f"{shown(token)} is no feature; features are written index:value."
+        case parser.BAD_INDEX:
+            reason = f"{shown(token)} does not begin with the number of a feature, as index:value does."
+        case parser.LARGE_INDEX:
+            reason = f"the feature index in {shown(token)} is larger than {parser.LARGEST_INDEX:,}; hash the features."
+        case parser.INDEX_ZERO:
+            reason = "a feature has index 0, but none of the first rows does; zero_based=True counts from 0."
+        case _:
+            reason = "the value " + why_not_a_number(text)
+    return buffer.bad_line(buffer.line, f"column {stop.where - stop.position + 1}", reason)

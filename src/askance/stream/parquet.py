@@ -1,0 +1,241 @@
+"""Parquet files, through pyarrow (``pip install 'askance[parquet]'``).
+
+Numbers, truth values, decimals, dates and times are numbers; strings are guessed to be categories or text; lists and
+structures become what they become in JSON rows. Nulls are missing values. The label is found as in a CSV file. A piece
+of a file is read after the other, so that memory stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.features.encoder import Cells
+from askance.features.kinds import (
+    IGNORE,
+    IGNORED_NAMES,
+    LARGEST,
+    NUMBER,
+    SAMPLE_ROWS,
+    check_features,
+    find_label,
+    last_name,
+    listed,
+    why_not_a_number,
+)  # fmt: skip
+from askance.features.rows import FieldError, RowFeatures, flatten
+from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.labels import as_array
+from askance.stream.source import Source
+
+FORMAT = "parquet"
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow  # type: ignore[import-untyped,unused-ignore]
+        import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise InvalidInput("reading Parquet needs pyarrow: pip install 'askance[parquet]'.") from None
+    return pyarrow
+
+
+class ParquetStream(Stream):
+    """The rows of Parquet files."""
+
+    def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
+        super().__init__(source, settings)
+        self._arrow = _pyarrow()
+        self._state = state
+        self._file: Any = self._open(0)
+        self._schema = self._file.schema_arrow
+        self._label = self._find_label(self._schema.names)
+        self._features = self._fresh()
+        self._look_at_first_rows()
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields known so far, and the label."""
+        label = [Field(self._label, "label")] if self._label is not None else []
+        return label + [Field(name, kind) for name, kind in self._features.kinds.items()]
+
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows so far."""
+        return {"format": FORMAT, "labels": self.labels.kind, **self._features.to_dict()}
+
+    def _fresh(self) -> RowFeatures:
+        if self._state is None:
+            bits, ngrams, raw = self.settings.hash_bits, self.settings.ngrams, self.settings.raw
+            return RowFeatures(check_features(self.settings.features), hash_bits=bits, ngrams=ngrams, raw=raw)
+        if self._state.get("format") != FORMAT:
+            raise InvalidInput(
+                f"the model was trained on {self._state.get('format')!r} data, but {self.name!r} is Parquet."
+            )
+        self.labels.kind = self.labels.kind or self._state.get("labels")
+        return RowFeatures.from_dict(self._state)
+
+    def _find_label(self, names: list[str]) -> str | None:
+        wanted = self.settings.label
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"{self.name!r} has two fields with the same name.")
+        if wanted is False:
+            return None
+        if isinstance(wanted, str):
+            if wanted not in names:
+                raise InvalidParameter(
+                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {listed(names)}."
+                )
+            return wanted
+        if wanted is not None and not -len(names) <= wanted < len(names):
+            raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
+        if len(names) < 2:
+            raise InvalidInput(f"{self.name!r} has no fields beside the label; give label=False if there is no label.")
+        return names[wanted] if wanted is not None else find_label(names) or names[-1]
+
+    def _open(self, place: int) -> Any:
+        self.close()
+        self._place = place
+        self._open_part = self.source.open_seekable(place)
+        with self._explained():
+            return self._arrow.parquet.ParquetFile(self._open_part)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (BadLine, InvalidInput):
+            raise
+        except (self._arrow.ArrowException, OSError, ValueError) as error:
+            reason = str(error).strip().split("\n")[0].rstrip(".")[:120] or type(error).__name__
+            raise InvalidInput(f"{self.source.names[self._place]!r} cannot be read as Parquet: {reason}.") from None
+
+    def _restart(self) -> None:
+        known = self._features.kinds
+        self._features = self._fresh()
+        if self._state is None:
+            for name, kind in list(known.items())[: self._settled]:
+                self._features.encoder.add(name, kind)
+        self._file = self._open(0)
+
+    def _is_number(self, name: str) -> bool:
+        types, kind = self._arrow.types, self._schema.field(name).type
+        tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal)
+        return any(is_of(kind) for is_of in tests)
+
+    def _look_at_first_rows(self) -> None:
+        """Settle the kinds of the fields, and what the labels are, by the first rows."""
+        with self._explained():
+            first = next(self._file.iter_batches(batch_size=SAMPLE_ROWS), None)
+            rows = first.to_pylist() if first is not None else []
+        if self._label is not None:
+            self.labels.settle_by_values(_plain(row[self._label]) for row in rows)
+        for name in self._schema.names if self._state is None else ():
+            if name == self._label:
+                continue
+            if self._is_number(name):
+                usual = IGNORE if last_name(name) in IGNORED_NAMES else NUMBER
+                self._features.encoder.add(name, self._features.given.get(name, usual))
+            else:
+                self._features.guess_kinds(_flattened(name, rows))
+        self._settled = len(self._features.kinds)
+
+    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+        for place in range(len(self.source)):
+            if place:
+                self._file = self._open(place)
+                if not self._file.schema_arrow.equals(self._schema):
+                    raise InvalidInput(
+                        f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
+                    )
+            most = max(1, min(self.settings.batch_rows, BATCH_ENTRIES // max(1, len(self._schema.names))))
+            batches, first = self._file.iter_batches(batch_size=most), 0
+            while True:
+                with self._explained():
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                X, y = self._play(batch, first)
+                first += batch.num_rows
+                if X.shape[0]:
+                    yield X, y
+        self.close()
+
+    def _play(self, batch: Any, first: int) -> tuple[Any, np.ndarray | None]:
+        kinds = self._features.kinds
+        numbers = [name for name in self._schema.names if kinds.get(name) == NUMBER and self._is_number(name)]
+        others = [n for n in self._schema.names if n not in numbers and n != self._label and kinds.get(n) != IGNORE]
+        table = np.empty((batch.num_rows, len(numbers)))
+        wrong: dict[int, tuple[str, str]] = {}
+        for k, name in enumerate(numbers):
+            table[:, k], is_bad = self._numbers(batch.column(name))
+            for row in np.flatnonzero(is_bad).tolist():
+                wrong.setdefault(row, (name, why_not_a_number(str(table[row, k]))))
+        with self._explained():
+            rows = batch.select(others).to_pylist() if others else [{} for _ in range(batch.num_rows)]
+            labels = batch.column(self._label).to_pylist() if self._label is not None else []
+        cells, kept, y = Cells(), [], []
+        for row in range(batch.num_rows):
+            try:
+                if row in wrong:
+                    raise FieldError(*wrong[row])
+                label = self._label_of(labels[row]) if labels else None
+                self._features.add(cells, flatten({name: _plain(value) for name, value in rows[row].items()}))
+            except FieldError as error:
+                file, column = self.source.names[self._place], f"field {listed([error.field])!r}"
+                self.refuse(BadLine(file, first + row, column, error.reason, unit="row"))
+                continue
+            kept.append(row)
+            y.append(label)
+        slots = np.array([self._features.encoder.slots[name] for name in numbers], np.int64)
+        if numbers:
+            cells.add_numbers(0, slots, table[kept])
+        X = self._features.encoder.matrix(cells)
+        return X, as_array(y, self.labels.kind) if self._label is not None else None
+
+    def _label_of(self, value: Any) -> Any:
+        try:
+            return self.labels.of(_plain(value))
+        except ValueError as error:
+            raise FieldError(str(self._label), str(error)) from None
+
+    def _numbers(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A column as float64, NaN where it is null, and which values cannot be learned from."""
+        arrow = self._arrow
+        with self._explained():
+            if arrow.types.is_temporal(column.type):
+                whole = arrow.int32() if column.type.bit_width == 32 else arrow.int64()
+                column = column.cast(whole)
+            values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
+            is_present = column.is_valid().to_numpy(zero_copy_only=False)
+        return values, is_present & ~(np.abs(values) <= LARGEST)
+
+
+def _flattened(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One field of some rows, flattened; rows that cannot be are left out."""
+    found = []
+    for row in rows:
+        try:
+            found.append(flatten({name: _plain(row[name])}))
+        except FieldError:
+            continue
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A value that pyarrow gives as one that JSON could have given."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        return float(value)  # decimals
+    except (TypeError, ValueError, OverflowError):
+        return str(value)

@@ -1,0 +1,83 @@
+"""Rows of numbered features, as LIBSVM files and CSR matrices have them, and how they are scaled.
+
+Whether such rows are sparse (words, indicators) or a table of numbers written down that way shows in the first of them.
+Up to 1000 features whose values differ are a table: each feature is standardised as it runs, an absent value being a
+zero like any other. If there are more, or if every value present is 1, each row is divided by its length instead.
+``raw`` leaves everything as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput
+from askance.features.assemble import csr, unit_rows
+from askance.features.scaling import RunningStandardisation
+from askance.learner.compile import specialise
+from askance.stream.batch import BATCH_ENTRIES
+
+AS_IT_IS, TO_UNIT_LENGTH, STANDARDISED = "as it is", "to unit length", "standardised"
+WIDEST_TABLE = 1000  # features
+
+
+class SparseScaling:
+    """What is done to the values of rows of numbered features."""
+
+    def __init__(self, raw: bool) -> None:
+        self.how = AS_IT_IS if raw else ""
+        self.width = 0
+        self._running = RunningStandardisation()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known what to do."""
+        return self.how != ""
+
+    def settle(self, values: np.ndarray, width: int) -> None:
+        """Decide, by the values of the first rows, what to do."""
+        if not self.is_settled:
+            is_table = 0 < width <= WIDEST_TABLE and not (values == 1.0).all()
+            self.how = STANDARDISED if is_table else TO_UNIT_LENGTH
+            if is_table:
+                self._running.widen(width)
+
+    def restart(self) -> None:
+        """Forget the statistics, but not what is to be done."""
+        features = len(self._running)
+        self._running = RunningStandardisation()
+        self._running.widen(features)
+        self.width = 0
+
+    def most_rows(self, batch_rows: int) -> int:
+        """How many rows a batch may have so that its memory stays small."""
+        return max(1, min(batch_rows, BATCH_ENTRIES // max(1, len(self._running))))
+
+    def matrix(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> Any:
+        """Sorted rows as a CSR matrix, scaled; as wide as the columns known so far. May overwrite the values."""
+        self.width = max(self.width, width)
+        if self.how == TO_UNIT_LENGTH:
+            specialise(unit_rows)(starts, values)
+        elif self.how == STANDARDISED:
+            starts, columns, values = self._running.apply_to_rows(starts, columns, values)
+            self.width = max(self.width, len(self._running))
+        return csr(starts, columns, values, self.width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All it knows, for ``from_dict``."""
+        return {"how": self.how, "width": self.width, "scaling": self._running.to_dict()}
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> SparseScaling:
+        """What ``to_dict`` gave, also after a way through JSON."""
+        new = cls(raw=False)
+        try:
+            new.how, new.width = kept["how"], int(kept["width"])
+            new._running = RunningStandardisation.from_dict(kept["scaling"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"this is no saved state of a sparse stream: {error!r}.") from None
+        if new.how not in (AS_IT_IS, TO_UNIT_LENGTH, STANDARDISED):
+            raise InvalidInput(f"the saved state of a sparse stream is damaged: {new.how!r}.")
+        return new

@@ -1,0 +1,72 @@
+"""Labels of a stream: what kind they are, and few of them for many rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.stream import labels as module
+from askance.stream.labels import Labels
+
+
+@pytest.mark.parametrize(
+    ("sample", "kind"),
+    [
+        (["1", "-1", "+3", "2.0"], "int"),
+        (["0.5", "1"], "float"),
+        (["a", "1"], "text"),
+        (["9007199254740993"], "text"),
+        (["nan"], "text"),
+        ([], "text"),
+        ([None, "3"], "int"),
+    ],
+)
+def test_the_first_labels_settle_the_kind(sample, kind):
+    labels = Labels()
+    labels.settle(sample)
+    assert labels.kind == kind
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.binary(max_size=12), max_size=200))
+def test_equal_labels_have_equal_numbers_and_others_have_others(found):
+    labels = Labels("text")
+    numbers = [labels.number_of(text) for text in found]
+    places = {}
+    for text, number in zip(found, numbers, strict=True):
+        assert places.setdefault(text, number) == number
+    assert sorted(places.values()) == list(range(len(places)))
+
+
+def test_many_labels_find_room_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(module, "MOST", 500)
+    labels = Labels("text")
+    for number in range(500):
+        labels.number_of(b"label %d" % number)
+    with pytest.raises(InvalidInput, match="more than 500 different labels; is it the right column"):
+        [labels.number_of(b"label %d" % number) for number in range(3000)]
+
+
+def test_labels_come_back_in_their_kind():
+    labels = Labels("int")
+    numbers = np.array([labels.number_of(text) for text in (b"1", b"-1", b"1.0", b"+1")])
+    labels.understand()
+    assert labels.decode(numbers).tolist() == [1, -1, 1, 1]
+    assert labels.decode(numbers).dtype == np.int64
+    assert labels.decode(np.zeros(0, int)).dtype == np.int64
+
+
+def test_python_objects_are_labels_too():
+    labels = Labels("text")
+    assert [labels.of(label) for label in ("a", 1, 1.0, True, None, "")] == ["a", "1", "1.0", "1", None, None]
+    labels = Labels("int")
+    assert [labels.of(label) for label in (1, 1.0, True, "2")] == [1, 1, 1, 2]
+    for wrong in (1.5, "x", ["a"], 2**60):
+        with pytest.raises(ValueError, match="not a whole number|text or a number"):
+            labels.of(wrong)
+
+
+def test_kinds_that_do_not_exist_are_refused():
+    with pytest.raises(InvalidParameter, match="labels must be one of 'int', 'float', 'text'"):
+        Labels("words")
