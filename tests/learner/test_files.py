@@ -181,5 +181,5 @@ def test_a_rule_of_ones_own_is_found_while_it_is_known_and_missed_when_it_is_not
     assert isinstance(askance.load(tmp_path / "model").query, rule)
     del rule
     gc.collect()
-    with pytest.raises(ModelFileError, match="'Sometimes' of the module .*, which is not known here; import the module"):
+    with pytest.raises(ModelFileError, match="'Sometimes' of the module .*, which is not known here; import"):
         askance.load(tmp_path / "model")
