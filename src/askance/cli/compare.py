@@ -1,0 +1,223 @@
+"""``askance compare``: several algorithms at several query ratios, on one file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from askance.cli.command import Command, whole_number
+from askance.cli.output import print_json
+
+if TYPE_CHECKING:
+    from askance.experiments import Candidate, Results, Sweep, Table
+
+TWO_CLASSES = ("RPA-I", "PAA-I", "SORL-diag", "SOAL-diag", "SOL-diag")
+MANY_CLASSES = ("MRPA-I", "MPAA-I", "MR-ADA", "MD-ADA", "MDA")
+"""Who takes part if nobody is named: a first- and a second-order rule, asking at random, actively, and always."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="FILE", help="a file, or the name of a data set")
+    who = parser.add_argument_group("what to compare")
+    who.add_argument(
+        "-a", "--algorithm", action="append", default=[], metavar="NAME",
+        help="an algorithm; repeat for more. PAA-I:C=0.1 fixes a parameter,\nPAA-I:C=0.1/1/10 chooses among values",
+    )  # fmt: skip
+    targets = who.add_mutually_exclusive_group()
+    targets.add_argument(
+        "--ratios", type=shares, metavar="LIST", help="shares of labels to buy (default: 0.01,0.05,0.1,0.2)"
+    )
+    targets.add_argument("--budgets", type=counts, metavar="LIST", help="or numbers of labels to buy at most")
+    who.add_argument(
+        "--permutations", type=whole_number(1), default=20, metavar="N", help="orders played (default: 20)"
+    )
+    who.add_argument(
+        "--search-permutations", type=whole_number(1), default=5, metavar="N",
+        help="other orders, to choose parameters on (default: 5)",
+    )  # fmt: skip
+    who.add_argument("--grid", choices=("quick", "papers", "none"), default="quick", help="parameters to choose from")
+    who.add_argument("--metric", default=None, metavar="NAME", help="what to choose and rank by (default: f1)")
+    who.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
+    who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other orders (default: 0)")
+    data = parser.add_argument_group("the data")
+    data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
+    data.add_argument(
+        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, or the last)"
+    )
+    data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
+    data.add_argument(
+        "--scale", choices=("auto", "none", "standard", "l2", "minmax"), default="auto",
+        help="auto: columns to variance 1 for numbers, events to length 1 for words",
+    )  # fmt: skip
+    data.add_argument(
+        "--intercept", action=argparse.BooleanOptionalAction, default=True, help="append a constant 1 (default: yes)"
+    )
+    data.add_argument("--raw", action="store_true", help="--scale none --no-intercept")
+    data.add_argument("--keep-order", action="store_true", help="do not permute: a stream with drift")
+    output = parser.add_argument_group("the outcome")
+    output.add_argument("--report", metavar="FILE.html", help="write a report to look at")
+    output.add_argument("--plot", action="append", default=[], metavar="FILE", help="write the curves, .png or .svg")
+    output.add_argument("--json", action="store_true", help="print the results as JSON")
+    output.add_argument(
+        "--results", metavar="FILE.jsonl", help="where finished plays are kept\n(default: in the cache folder)"
+    )
+    output.add_argument("--fresh", action="store_true", help="play again what was played before")
+    output.add_argument("--workers", type=whole_number(1), metavar="N", help="processes (default: one per processor)")
+
+
+def numbers(text: str, kind: Callable[[str], Any], is_fine: Callable[[Any], bool], what: str) -> list[Any]:
+    try:
+        values = [kind(word) for word in text.split(",") if word.strip()]
+    except ValueError:
+        values = []
+    if not values or not all(is_fine(value) for value in values):
+        raise argparse.ArgumentTypeError(f"must be {what}, got {text!r}")
+    return values
+
+
+def shares(text: str) -> list[float]:
+    return numbers(text, float, lambda share: 0.0 < share <= 1.0, "shares in (0, 1], such as 0.05,0.1")
+
+
+def counts(text: str) -> list[int]:
+    return numbers(text, int, lambda count: count >= 1, "numbers of labels, such as 100,500")
+
+
+def run(options: argparse.Namespace) -> int:
+    from askance.cli.compare_screen import Screen
+
+    screen = Screen(quiet=options.json)
+    sweep = prepare(options)
+    path = None if options.fresh and not options.results else results_path(options, sweep)
+    if options.fresh and path is not None:
+        path.unlink(missing_ok=True)
+    for name in [*options.plot, *([options.report] if options.report else [])]:
+        check_can_be_written(name)
+    screen.introduce(sweep)
+    try:
+        with screen.progress() as progress:
+            results = sweep.run(progress, options.workers, path)
+    except KeyboardInterrupt:
+        screen.interrupted(path)
+        return 130
+    written = write(options, results)
+    if options.json:
+        print_json(as_json(results))
+    else:
+        screen.show(results, written)
+    return 0
+
+
+def prepare(options: argparse.Namespace) -> Sweep:
+    """The sweep that the options ask for."""
+    from askance.experiments import Sweep, Table
+
+    chosen = {"format": options.format, "label": options.label, "skip_bad_lines": options.skip_bad_lines or None}
+    reading = {name: value for name, value in chosen.items() if value is not None}
+    running = options.scale == "auto" and not options.raw
+    table = Table.of(options.source, positive=options.positive, running=running, **reading)
+    is_binary = len(table.classes) == 2
+    names = options.algorithm or (TWO_CLASSES if is_binary else MANY_CLASSES)
+    return Sweep(
+        table,
+        [candidate(text, options.grid, budgets=options.budgets is not None) for text in names],
+        options.ratios or (None if options.budgets else [0.01, 0.05, 0.1, 0.2]),
+        budgets=options.budgets,
+        permutations=options.permutations,
+        search_permutations=options.search_permutations,
+        metric=options.metric or ("accuracy" if table.positive is None else "f1"),
+        prepare="none" if options.raw else options.scale,
+        intercept=options.intercept and not options.raw,
+        seed=options.seed,
+        shuffle=not options.keep_order,
+    )
+
+
+def candidate(text: str, grid: str, budgets: bool) -> Candidate:
+    """An algorithm with its parameters, from ``NAME:letter=value/value,letter=value``."""
+    from askance.errors import InvalidParameter
+    from askance.experiments import default_candidate, imbalance
+
+    name, _, rest = text.partition(":")
+    given: dict[str, list[float | Callable[[Table], float]]] = {}
+    for part in filter(None, rest.split(",")):
+        letter, _, values = part.partition("=")
+        try:
+            given[letter.strip()] = [
+                imbalance if value.strip() == "imbalance" else float(value) for value in values.split("/")
+            ]
+        except ValueError:
+            raise InvalidParameter(
+                f"{text!r} is not understood; write an algorithm such as PAA-I, PAA-I:C=0.1 or PAA-I:C=0.1/1/10, "
+                "with numbers or the word imbalance as values."
+            ) from None
+    fixed = {letter: values[0] for letter, values in given.items() if len(values) == 1}
+    choices = {letter: values for letter, values in given.items() if len(values) > 1}
+    return default_candidate(name, grid, fixed, choices, with_scale=budgets, label=text.strip() if rest else "")
+
+
+def results_path(options: argparse.Namespace, sweep: Sweep) -> Path:
+    """Where finished plays are kept: so that the same command, given again, goes on."""
+    if options.results:
+        return Path(options.results)
+    from askance.learner.compile import cache_directory
+
+    return (
+        cache_directory().parent / "compare" / f"{sweep.table.name.replace(':', '-')}-{sweep.table.digest[:12]}.jsonl"
+    )
+
+
+def check_can_be_written(name: str) -> None:
+    """Say before the work, not after it, that a file cannot be written."""
+    from askance.errors import InvalidParameter
+
+    path = Path(name)
+    if not path.parent.is_dir():
+        raise InvalidParameter(f"there is no folder {str(path.parent)!r} to write {path.name} to.")
+    if path.suffix.lower() not in (".png", ".svg", ".html"):
+        raise InvalidParameter(f"{name!r} must end in .png or .svg (a plot) or .html (a report).")
+
+
+def write(options: argparse.Namespace, results: Results) -> list[str]:
+    """Write the report and the plots that are asked for."""
+    written = []
+    for name in options.plot:
+        from askance.experiments.plots import save_curves
+
+        save_curves(results, name)
+        written.append(name)
+    if options.report:
+        from askance.experiments.report import save_report
+
+        save_report(results, options.report)
+        written.append(options.report)
+    return written
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """Everything, with the statistics."""
+    from dataclasses import asdict
+
+    from askance.experiments.statistics import lines, rank_table
+
+    ranking = [{**asdict(row), "by_cell": list(row.by_cell.values())} for row in rank_table(results)]
+    return results.as_json() | {"lines": [asdict(line) for line in lines(results)], "ranking": ranking}
+
+
+command = Command(
+    name="compare",
+    summary="compare algorithms at several label rates on one file",
+    description="Play one file with several algorithms, each asking for the same share of the\n"
+    "labels, over many random orders. Parameters are chosen on other orders, as the\n"
+    "papers do. Prints means, paired t-tests and ranks; an interrupted comparison\n"
+    "goes on where it ended when the same command is given again.",
+    epilog="examples:\n"
+    "  askance compare w8a\n"
+    "  askance compare mail.libsvm -a PAA-I -a SOAL-diag --ratios 0.01,0.05\n"
+    "  askance compare w8a -a OA3-diag:rho=imbalance -a OAAL --budgets 1000,5000\n"
+    "  askance compare w8a --report w8a.html --plot w8a.png\n",
+    configure=configure,
+    run=run,
+)

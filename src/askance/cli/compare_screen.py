@@ -1,0 +1,161 @@
+"""What ``askance compare`` shows: the progress, then the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from askance.cli.output import console
+from askance.experiments import Progress, Results, Sweep
+from askance.experiments.statistics import Line, lines, rank_table
+
+
+class Screen:
+    """Tables on standard output, progress on standard error; the latter only if that is a terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.out = console(width_in_a_pipe=120)
+        self.err = Console(stderr=True, highlight=False)
+
+    def introduce(self, sweep: Sweep) -> None:
+        """Say what will be compared on what."""
+        if self.quiet:
+            return
+        settings = sweep.settings()
+        share = settings["positive_share"]
+        classes = f"{len(settings['classes'])} classes"
+        if share is not None:
+            classes += f" ({share:.1%} of class {settings['positive']})"
+        facts = f": {settings['events']:,} events, {settings['features']:,} features, {classes}; "
+        self.out.print(Text(settings["dataset"], style="bold").append(facts, style="not bold"), end="")
+        self.out.print(f"scaling: {settings['preparation']}.\n")
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[Progress], None] | None]:
+        """A bar that shows the share of the time that is over, by what plays have cost so far."""
+        if not self.err.is_terminal:
+            yield None
+            return
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
+            TextColumn("[dim]{task.fields[plays]}"), TextColumn("{task.fields[left]}"),
+        )  # fmt: skip
+        with Bar(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task("starting", total=1.0, plays="", left="")
+
+            def update(progress: Progress) -> None:
+                bar.update(
+                    task,
+                    description=progress.stage,
+                    completed=progress.fraction,
+                    plays=f"{progress.done:,} of about {progress.expected:,} plays",
+                    left="" if progress.remaining is None else f"{duration(progress.remaining)} left",
+                )
+
+            yield update
+
+    def interrupted(self, path: Path | None) -> None:
+        """Say that nothing is lost."""
+        kept = f" What was played is kept in {path}; the same command goes on from there." if path else ""
+        self.err.print(f"\nInterrupted.{kept}", soft_wrap=True)
+
+    def show(self, results: Results, written: list[str]) -> None:
+        """The table of means, the ranks, and what there is to say about them."""
+        all_lines, settings = lines(results), results.settings
+        over = f"mean ± standard deviation over {settings['permutations']} permutations"
+        self.out.print(f"{settings['metric']}, {over}")
+        self.out.print(self._means(results, all_lines))
+        self.out.print()
+        if len(results.candidates) > 1 and results.settings["permutations"] > 1:
+            self.out.print("ranks over all permutations")
+            self.out.print(self._ranks(results))
+            self.out.print()
+        for line in all_lines:
+            if line.note:
+                self.out.print(f"{line.candidate} at {target_name(results, line.target)}: {line.note}.", style="yellow")
+        for sentence in self._legend(results):
+            self.out.print(sentence, style="dim")
+        for name in written:
+            self.out.print(f"Written: {name}")
+
+    def _means(self, results: Results, all_lines: list[Line]) -> Table:
+        table = plain_table()
+        table.add_column("algorithm", style="cyan", no_wrap=True)
+        targets = sorted({line.target for line in all_lines})
+        for target in targets:
+            table.add_column(target_name(results, target), justify="right", no_wrap=True)
+        by_place = {(line.candidate, line.target): line for line in all_lines}
+        for candidate in results.candidates:
+            cells = [by_place.get((candidate, target)) for target in targets]
+            table.add_row(candidate, *(cell(line) for line in cells))
+        return table
+
+    def _ranks(self, results: Results) -> Table:
+        table = plain_table()
+        table.add_column("algorithm", style="cyan", no_wrap=True)
+        table.add_column("mean rank", justify="right")
+        table.add_column("best", justify="right")
+        table.add_column("best or as good", justify="right")
+        for row in rank_table(results):
+            rank = "-" if row.rank is None else f"{row.rank:.2f}"
+            table.add_row(row.candidate, rank, f"{row.wins} of {row.cells}", f"{row.as_good} of {row.cells}")
+        return table
+
+    def _legend(self, results: Results) -> list[str]:
+        legend = []
+        if len(results.candidates) > 1:
+            legend.append("*: the best. =: as good, paired t-test p >= 0.05. (...): used another number of labels.")
+        legend.append(f"Played in {duration(results.seconds)}.")
+        return legend
+
+
+def plain_table() -> Table:
+    """A table with a line below its head and nothing else."""
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
+
+
+def cell(line: Line | None) -> Text:
+    """A mean with its spread, marked."""
+    if line is None:
+        return Text("")
+    number = f"{line.mean:.3f}" if abs(line.mean) < 10 else f"{line.mean:,.0f}"
+    spread = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
+    text = f"{number} ± {spread}"
+    if not line.reached:
+        return Text(f"({text})", style="dim")
+    if line.is_best:
+        return Text(f"{text} *", style="bold")
+    return Text(f"{text} =" if line.is_as_good else f"{text}  ")
+
+
+def target_name(results: Results, target: float) -> str:
+    """A target in words: 5%, 500 labels, all labels."""
+    kind = results.settings["kind"]
+    if target not in results.targets:
+        return "all labels"
+    if kind == "ratio":
+        return f"{100 * target:.3g}%"
+    return f"{target:,.0f} labels" if kind == "budget" else f"scale {target:g}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(0.4), duration(75), duration(7300)
+    ('0 s', '1 min 15 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,100 @@
+"""What a comparison found, in a few sentences of HTML that follow from the numbers."""
+
+from __future__ import annotations
+
+from html import escape
+
+from askance.experiments.curves import name_of, number, styles, target_name
+from askance.experiments.results import LOWER_IS_BETTER, Results
+from askance.experiments.statistics import Line, lines
+
+
+def findings(results: Results, dataset: str) -> list[str]:
+    """At most three sentences: who is best, how near that is to all labels, and what choosing is worth."""
+    metric = results.about(dataset)["metric"]
+    everything = lines(results, metric, dataset)
+    contest = [line for line in everything if line.target in results.targets and line.reached]
+    if not contest:
+        return ["No algorithm could ask for as many labels as wanted."]
+    best = {line.target: line for line in contest if line.is_best}
+    sentences = [_winner(results, metric, best, len({line.candidate for line in contest}))]
+    passive = [line for line in everything if line.target not in results.targets and line.is_best]
+    if passive:
+        sentences.append(_of_all_labels(results, metric, best, passive[0]))
+    saving = _saving(results, metric, contest, best)
+    if saving:
+        sentences.append(saving)
+    return [sentence for sentence in sentences if sentence]
+
+
+def _winner(results: Results, metric: str, best: dict[float, Line], candidates: int) -> str:
+    winners: dict[str, list[float]] = {}
+    for target, line in best.items():
+        winners.setdefault(line.candidate, []).append(target)
+    if candidates == 1:
+        line = next(iter(best.values()))
+        return f"<b>{escape(line.candidate)}</b> reaches {name_of(metric)} {number(line.mean)}."
+    if len(winners) == 1 and len(best) > 1:
+        return f"<b>{escape(next(iter(winners)))}</b> has the best {name_of(metric)} at every number of labels."
+    ordered = sorted(winners.items(), key=lambda item: item[1][0])
+    parts = [f"<b>{escape(name)}</b> at {_listed([target_name(results, t) for t in at])}" for name, at in ordered]
+    return f"Best {name_of(metric)}: {'; '.join(parts)}."
+
+
+def _of_all_labels(results: Results, metric: str, best: dict[float, Line], passive: Line) -> str:
+    """The cheapest target that comes within 5 % of every label."""
+    full = passive.mean
+    for target in sorted(best):
+        line = best[target]
+        is_near = line.mean <= full / 0.95 if metric in LOWER_IS_BETTER else line.mean >= 0.95 * full
+        if is_near:
+            said = "equals or beats" if _beats(line.mean, full, metric) else "comes within 5 % of"
+            return (
+                f"With {100 * line.ratio:.2g} % of the labels ({line.labels:,.0f}), {named(line)} {said} "
+                f"{named(passive)} with all of them: {number(line.mean)}, against {number(full)}."
+            )
+    most = best[max(best)]
+    return (
+        f"All labels would give {number(full)} ({named(passive)}); {100 * most.ratio:.2g} % of them give "
+        f"{number(most.mean)}."
+    )
+
+
+def _saving(results: Results, metric: str, contest: list[Line], best: dict[float, Line]) -> str:
+    """How many labels asking at random needs for what the best gets from few."""
+    dashed = {candidate for candidate, style in styles(results).items() if style.is_dashed}
+    random = [line for line in contest if line.candidate in dashed]
+    if not random:
+        return ""
+    for target in sorted(best):
+        winner = best[target]
+        if winner.candidate in dashed:
+            continue
+        gets = f"Choosing pays: {named(winner)} gets {number(winner.mean)} from {winner.labels:,.0f} labels"
+        enough = [line for line in random if _beats(line.mean, winner.mean, metric)]
+        if enough:
+            least = min(enough, key=lambda line: line.labels)
+            factor = least.labels / winner.labels
+            if factor < 1.2:
+                continue
+            return (
+                f"{gets}; labels bought at random reach that only with {least.labels:,.0f}, {factor:.2g} times as "
+                f"many ({named(least)})."
+            )
+        most = max(random, key=lambda line: line.labels)
+        if most.labels > 1.2 * winner.labels:
+            return f"{gets}; labels bought at random do not reach that even with {most.labels:,.0f}."
+    return ""
+
+
+def named(line: Line) -> str:
+    """A name that is not broken at its hyphens."""
+    return f"<i>{escape(line.candidate)}</i>"
+
+
+def _beats(value: float, other: float, metric: str) -> bool:
+    return value <= other if metric in LOWER_IS_BETTER else value >= other
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

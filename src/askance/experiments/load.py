@@ -1,0 +1,101 @@
+"""From a file or the name of a data set to X and y: the one place of the experiments that reads anything."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from askance.errors import InvalidInput
+
+
+def load_table(source: str | os.PathLike[str], **reading: Any) -> tuple[str, Any, np.ndarray]:
+    """Name, X and y of a file or of a data set, nothing scaled.
+
+    Parameters
+    ----------
+    source : path or str
+        Anything ``open_stream`` reads, or a name that ``askance data list`` shows.
+    **reading
+        Options of ``open_stream``, such as ``label`` and ``format``.
+    """
+    name, X, y, _ = load(source, running=False, **reading)
+    return name, X, y
+
+
+def load(source: str | os.PathLike[str], running: bool, **reading: Any) -> tuple[str, Any, np.ndarray, bool]:
+    """As ``load_table``; with ``running``, fields of files that have any are scaled, which the last value tells."""
+    path = Path(source)
+    if str(source) != "-" and not path.exists():
+        return *_named(str(source)), False
+    name = path.name.split(".")[0] or str(source)
+    if path.suffix == ".npz" and not reading:
+        return name, *_read_npz(path), False
+    from askance.stream import open_stream
+
+    with open_stream(source, raw=True, **reading) as stream:
+        has_fields = any(field.kind not in ("sparse", "label") for field in stream.fields)
+        if not (running and has_fields):
+            return name, *_gather(stream, name), False
+        if str(source) == "-":
+            raise InvalidInput("the standard input cannot be read twice; give --raw or --scale, or a file.")
+    with open_stream(source, raw=False, **reading) as stream:
+        return name, *_gather(stream, name), True
+
+
+def _named(name: str) -> tuple[str, Any, np.ndarray]:
+    from askance.datasets import load_dataset
+
+    if os.sep in name or "." in name:
+        raise InvalidInput(f"there is no file {name!r}.")
+    dataset = load_dataset(name)
+    return dataset.name, dataset.X, dataset.y
+
+
+def _gather(stream: Any, name: str) -> tuple[Any, np.ndarray]:
+    """All rows that have a label; without the columns that hashing left empty."""
+    rows, labels = [], []
+    for batch in stream:
+        if batch.y is None:
+            raise InvalidInput(f"{name!r} has no labels; a comparison needs the label of every event.")
+        known = np.array([label is not None for label in batch.y]) if batch.y.dtype == object else slice(None)
+        rows.append(batch.X[known])
+        labels.append(batch.y[known])
+    if not rows:
+        raise InvalidInput(f"{name!r} is empty.")
+    width = max(part.shape[1] for part in rows)
+    for part in rows:
+        part.resize(part.shape[0], width)
+    X = sp.vstack(rows, format="csr")
+    used = np.bincount(X.indices, minlength=width) > 0
+    if used.mean() < 0.5:
+        X = X[:, np.flatnonzero(used)]
+    y = np.concatenate(labels)
+    return X, np.array(y.tolist()) if y.dtype == object else y
+
+
+def _read_npz(path: Path) -> tuple[Any, np.ndarray]:
+    """An ``.npz`` as it is: dense arrays stay dense, in their own type."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in ("X", "y", "data", "indices", "indptr", "shape") if name in file}
+    except (ValueError, OSError, zipfile.BadZipFile, EOFError, KeyError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read: {str(error).rstrip('.')}.") from None
+    wanted = ("data", "indices", "indptr", "shape", "y") if "indptr" in arrays else ("X", "y")
+    for name in wanted:
+        if name not in arrays:
+            raise InvalidInput(
+                f"{str(path)!r} has no array {name!r}; askance reads data, indices, indptr, shape and y (sparse), "
+                "or X and y."
+            )
+    if "indptr" not in arrays:
+        return arrays["X"], arrays["y"]
+    try:
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        return sp.csr_matrix(parts, shape=tuple(arrays["shape"].tolist())), arrays["y"]
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"{str(path)!r} is not a CSR matrix: {str(error).rstrip('.')}.") from None

@@ -1,0 +1,251 @@
+"""Algorithms x query ratios x permutations, each algorithm at its best.
+
+For every candidate and every point of its grid the query scale of each wanted ratio is searched, and the point with
+the best metric is chosen, on permutations kept for choosing. With the chosen parameters it plays the permutations that
+are reported; there the scale is moved once more, if need be, until the mean query ratio is the wanted one: candidates
+are compared at equal numbers of labels. One pass over the data each time, as in the papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from time import monotonic
+from typing import Any
+
+from askance.errors import InvalidParameter
+from askance.experiments.candidate import Candidate
+from askance.experiments.jobs import Board
+from askance.experiments.memo import Memo
+from askance.experiments.play import COUNTED, Conditions
+from askance.experiments.progress import Estimate, Progress
+from askance.experiments.results import Choice, Results
+from askance.experiments.search import TOLERANCE
+from askance.experiments.stage import Stage
+from askance.experiments.table import Table
+from askance.experiments.tuning import Rules, Tuning, mean
+from askance.learner.presets import find
+
+MATRIX_LIMIT = 2 * 2**30
+"""Bytes that one learner may take for its matrix."""
+METRICS = (*sorted(COUNTED), "auc", "nlp", "weighted_loss")
+
+
+class Sweep:
+    """A comparison of algorithms on one table.
+
+    Parameters
+    ----------
+    data : Table, path, name or (X, y)
+        What to play.
+    algorithms : sequence of Candidate or str
+        Who takes part. A bare name plays with the default parameters.
+    ratios : sequence of float, optional
+        The shares of labels to ask for, each in (0, 1].
+    budgets : sequence of int, optional
+        Instead of ratios: how many labels may be bought at most. The query scale then is a parameter like the others,
+        and may stand in the grid.
+    scales : sequence of float, optional
+        Instead of ratios: the query scales themselves (delta, b, epsilon or rate), as in the papers' figures.
+    permutations : int, default 20
+        How many orders of the data are played and reported.
+    search_permutations : int, default 5
+        How many others are played to choose parameters.
+    metric : str, default "f1"
+        What to choose by; ``mistakes``, ``cost``, ``nlp`` and ``weighted_loss`` are better the lower.
+    prepare : {"none", "standard", "l2", "minmax"}
+        How to scale the data first.
+    intercept : bool, default False
+        Append a constant 1 to each event.
+    seed : int, default 0
+        Decides permutations and coin tosses. The results are the same whatever the number of workers.
+    shuffle : bool, default True
+        False keeps the order of the data, for streams with drift; "permutations" then differ in the coin tosses only.
+    positive : label, optional
+        The positive class of two; the second unless given.
+    alpha_p, c_p : float
+        Weights of ``sum`` and ``cost``, as in ``Trace.summary``.
+    tolerance : float, default 0.03
+        How far a query ratio may be from the wanted one, relatively.
+    settle : bool, default True
+        Move the scale on the reported permutations, too, until their mean ratio is within the tolerance. False leaves
+        it where the choosing permutations put it.
+
+    Examples
+    --------
+    >>> from askance.stream.generators import messages
+    >>> stream = messages(2_000, random_state=0)
+    >>> sweep = Sweep((stream.X, stream.labels), ["PAA-I", "RPA-I"], ratios=[0.1], permutations=3)
+    >>> results = sweep.run(workers=1)
+    >>> [(choice.candidate, round(choice.ratio, 2)) for choice in results.choices]
+    [('PAA-I', 0.1), ('RPA-I', 0.1)]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        algorithms: Sequence[Candidate | str],
+        ratios: Sequence[float] | None = None,
+        *,
+        budgets: Sequence[int] | None = None,
+        scales: Sequence[float] | None = None,
+        permutations: int = 20,
+        search_permutations: int = 5,
+        metric: str = "f1",
+        prepare: str = "none",
+        intercept: bool = False,
+        seed: int = 0,
+        shuffle: bool = True,
+        positive: Any = None,
+        alpha_p: float = 0.5,
+        c_p: float = 0.9,
+        tolerance: float = TOLERANCE,
+        settle: bool = True,
+        everything: bool = False,
+    ) -> None:
+        self.candidates = [Candidate(entry) if isinstance(entry, str) else entry for entry in algorithms]
+        if not self.candidates:
+            raise InvalidParameter("name at least one algorithm; askance.algorithms() lists them.")
+        labels = [candidate.label for candidate in self.candidates]
+        if twice := sorted({label for label in labels if labels.count(label) > 1}):
+            raise InvalidParameter(f"{twice[0]} takes part twice; give one of them another label.")
+        if metric not in METRICS:
+            raise InvalidParameter(f"there is no metric {metric!r}; choose by one of {', '.join(METRICS)}.")
+        for name, value in (("permutations", permutations), ("search_permutations", search_permutations)):
+            if value < 1:
+                raise InvalidParameter(f"{name} must be 1 or more, got {value}.")
+        if not 0.0 < tolerance < 1.0:
+            raise InvalidParameter(f"tolerance must be between 0 and 1, got {tolerance}.")
+        self.rules = Rules(
+            kind="budget" if budgets is not None else "scale" if scales is not None else "ratio",
+            targets=_targets(ratios, budgets, scales),
+            permutations=permutations,
+            search_permutations=search_permutations,
+            metric=metric,
+            tolerance=tolerance,
+            settle=settle,
+        )
+        self.conditions = Conditions(seed, shuffle, alpha_p, c_p, everything or metric not in COUNTED)
+        self.table = Table.of(data, positive=positive).prepared(prepare, intercept)
+        for candidate in self.candidates:
+            find(candidate.name).update().kernels(len(self.table.classes))  # refuses classes it cannot tell apart
+            Tuning(candidate, self.table, self.rules)  # refuses parameters that cannot work
+            _check_memory(candidate, self.table)
+
+    def run(
+        self,
+        progress: Callable[[Progress], None] | None = None,
+        workers: int | None = None,
+        results: Any = None,
+    ) -> Results:
+        """Play everything that is not in the results file yet.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with a :class:`Progress` whenever something was finished.
+        workers : int, optional
+            Processes that play; 1 plays in this one. As many as there are processors unless given.
+        results : path, optional
+            A JSON Lines file that every finished play is appended to. Running again with the same file takes from it
+            what is there, so that an interrupted sweep goes on.
+        """
+        began = monotonic()
+        report = progress or (lambda _: None)
+        tunings = [Tuning(candidate, self.table, self.rules) for candidate in self.candidates]
+        with (
+            Memo(results, self.table, self.conditions) as memo,
+            Stage(
+                self.table,
+                self.conditions,
+                workers,
+                [candidate.algorithm for candidate in self.candidates],
+                has_budget=self.rules.kind == "budget",
+            ) as stage,
+        ):
+            board = Board(memo, stage, Estimate(), report)
+            board.later = lambda: [(tuning.candidate.label, tuning.plays_to_come) for tuning in tunings]
+            board.run(task for tuning in tunings for task in tuning.tasks())
+        outcome = Results(self.settings())
+        for tuning in tunings:
+            self._record(tuning, outcome)
+        outcome.seconds = monotonic() - began
+        return outcome
+
+    def settings(self) -> dict[str, Any]:
+        """What was compared on what, in types that JSON knows."""
+        table, rules, conditions = self.table, self.rules, self.conditions
+        has_positive = table.positive is not None
+        return {
+            "dataset": table.name,
+            "events": table.n_events,
+            "features": table.n_features,
+            "classes": [str(label) for label in table.classes.tolist()],
+            "positive": str(table.classes[table.positive]) if has_positive else None,
+            "positive_share": table.positives / table.n_events if has_positive else None,
+            "preparation": table.preparation,
+            **vars(rules),
+            "seed": conditions.seed,
+            "shuffle": conditions.shuffle,
+            "alpha_p": conditions.alpha_p,
+            "c_p": conditions.c_p,
+        }
+
+    def _record(self, tuning: Tuning, outcome: Results) -> None:
+        for final in sorted(tuning.finals, key=lambda final: final.target):
+            about: dict[str, Any] = {
+                "dataset": self.table.name,
+                "candidate": tuning.candidate.label,
+                "algorithm": tuning.candidate.algorithm,
+                "target": final.target,
+            }
+            has_knob = tuning.candidate.knob is not None and self.rules.kind != "budget"
+            ratio = mean(final.results, "query_ratio")
+            outcome.choices.append(
+                Choice(
+                    **about,
+                    parameters=final.parameters,
+                    scale=final.found.scale if has_knob else None,
+                    ratio=ratio,
+                    reached=final.found.reached,
+                    note=final.found.note(ratio),
+                    score=final.trial.score,
+                    points=len(tuning.points),
+                )
+            )
+            for permutation, result in enumerate(final.results):
+                numbers = {name: value for name, value in result.items() if name != "cost_seconds"}
+                outcome.records.append(about | {"permutation": permutation, "reached": final.found.reached} | numbers)
+
+
+def _check_memory(candidate: Candidate, table: Table) -> None:
+    """Refuse an algorithm whose matrix of features by features would not fit into memory."""
+    rule = find(candidate.name).update()
+    few = 4
+    if rule.start(few, 2).matrix.size < few * few:
+        return
+    size = 8 * table.n_features**2
+    if size > MATRIX_LIMIT:
+        raise InvalidParameter(
+            f"{candidate.label} keeps a matrix of {table.n_features:,} x {table.n_features:,} numbers, "
+            f"{size / 2**30:.0f} GB; use its diagonal form, whose name ends in -diag."
+        )
+
+
+def _targets(
+    ratios: Sequence[float] | None, budgets: Sequence[int] | None, scales: Sequence[float] | None
+) -> list[float]:
+    given = [targets for targets in (ratios, budgets, scales) if targets is not None]
+    if len(given) != 1:
+        raise InvalidParameter("give either ratios, such as [0.05, 0.1], or budgets, such as [100, 500], or scales.")
+    targets = [float(target) if budgets is None else target for target in given[0]]
+    if not targets:
+        raise InvalidParameter("there must be at least one query ratio, budget or scale.")
+    for target in targets:
+        if ratios is not None and not 0.0 < target <= 1.0:
+            raise InvalidParameter(f"a query ratio is in (0, 1], got {target}; for a number of labels use budgets.")
+        if budgets is not None and (target < 1 or int(target) != target):
+            raise InvalidParameter(f"a budget is a whole number of labels, 1 or more, got {target}.")
+        if scales is not None and not 0.0 < target < inf:
+            raise InvalidParameter(f"a query scale is a finite number above 0, got {target}.")
+    return sorted(dict.fromkeys(targets))

@@ -1,0 +1,139 @@
+"""``askance compare`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.test_command_line import in_a_terminal
+
+QUICK = ["--permutations", "3", "--search-permutations", "1", "--ratios", "0.05,0.2", "--workers", "1"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1_500) < 0.4, 1, -1)
+    X = rng.normal(size=(1_500, 5)) + 0.8 * y[:, None]
+    np.savez(tmp_path / "events.npz", X=X, y=y)
+    return tmp_path / "events.npz"
+
+
+def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "askance", "compare", *words], capture_output=True, text=True, timeout=240, **options
+    )
+
+
+def test_a_table_of_means_and_one_of_ranks(file: Path, tmp_path: Path) -> None:
+    result = run(str(file), "-a", "PAA-I:C=0.1", "-a", "RPA-I", "-a", "SOL-diag:eta=1,gamma=1", *QUICK, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "events: 1,500 events, 6 features, 2 classes" in result.stdout
+    assert "5%" in result.stdout
+    assert "all labels" in result.stdout
+    assert "mean rank" in result.stdout
+    assert "*" in result.stdout  # the best is marked even where nothing is bold
+    assert result.stderr == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.npz"]  # nothing that was not asked for
+
+
+def test_json_has_everything(file: Path) -> None:
+    result = run(str(file), "-a", "PAA-I", "-a", "RPA-I", "--grid", "none", *QUICK, "--json")
+    found = json.loads(result.stdout)
+    assert found["settings"]["preparation"] == "standard + intercept"
+    assert len(found["records"]) == 2 * 2 * 3
+    for line in found["lines"]:
+        assert line["reached"]
+        assert line["ratio"] == pytest.approx(line["target"], rel=0.05)
+    assert {row["candidate"] for row in found["ranking"]} == {"PAA-I", "RPA-I"}
+
+
+def test_report_and_plots_are_written(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plots'")
+    names = [str(tmp_path / name) for name in ("r.html", "p.png", "p.svg")]
+    result = run(
+        str(file), "-a", "PAA-I", "--grid", "none", *QUICK, "--report", names[0], "--plot", names[1], "--plot", names[2]
+    )
+    assert result.returncode == 0, result.stderr
+    assert [name for name in names if os.path.getsize(name) > 1_000] == names
+    assert f"Written: {names[0]}" in result.stdout.replace("\n", "")
+
+
+def test_budgets_and_a_named_class(file: Path) -> None:
+    words = ["--budgets", "20,100", "--positive", "-1", "--permutations", "2", "--workers", "1", "--json"]
+    result = run(str(file), "-a", "OA3-diag:rho=imbalance,eta=1,gamma=1,delta_pos=1,delta_neg=1", *words)
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["settings"]["positive"] == "-1"
+    assert {record["target"] for record in found["records"]} == {20, 100}
+    assert max(record["labels"] for record in found["records"]) <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere.libsvm"], "there is no file 'nowhere.libsvm'"),
+        (["events.npz", "-a", "PAX"], "there is no algorithm 'PAX'"),
+        (["events.npz", "-a", "PAA-I:C=many"], "is not understood; write an algorithm such as"),
+        (["events.npz", "-a", "PAA-I:eta=1"], "PAA-I has no parameter 'eta'"),
+        (["events.npz", "-a", "PAA-I:delta=1"], "delta of PAA-I:delta=1 is what sets the ratio"),
+        (["events.npz", "--ratios", "5"], "must be shares in (0, 1], such as 0.05,0.1, got '5'"),
+        (["events.npz", "--budgets", "x"], "must be numbers of labels"),
+        (["events.npz", "--ratios", "0.1", "--budgets", "5"], "not allowed with argument"),
+        (["events.npz", "--metric", "beauty"], "there is no metric 'beauty'"),
+        (["events.npz", "--positive", "7"], "events has no class '7'; its classes are -1, 1"),
+        (["events.npz", "--report", "no/such/r.html"], "there is no folder"),
+        (["events.npz", "--plot", "p.gif"], "must end in .png or .svg"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(file: Path, words: list[str], sentence: str) -> None:
+    result = run(*words, cwd=file.parent)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_the_same_command_again_takes_what_was_played(file: Path, tmp_path: Path) -> None:
+    kept = str(tmp_path / "kept.jsonl")
+    words = [str(file), "-a", "PAA-I", "--grid", "none", *QUICK, "--results", kept, "--json"]
+    first = json.loads(run(*words).stdout)
+    size = os.path.getsize(kept)
+    again = json.loads(run(*words).stdout)
+    assert again["records"] == first["records"]
+    assert os.path.getsize(kept) == size
+    fresh = json.loads(run(*words, "--fresh").stdout)
+    assert [row["f1"] for row in fresh["records"]] == [row["f1"] for row in first["records"]]
+    assert [row["seconds"] for row in fresh["records"]] != [row["seconds"] for row in first["records"]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
+def test_on_a_terminal_there_is_a_bar_and_an_interrupt_loses_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(60_000) < 0.4, 1, -1)
+    np.savez(tmp_path / "large.npz", X=rng.normal(size=(60_000, 20)) + 0.3 * y[:, None], y=y)
+    kept = tmp_path / "kept.jsonl"
+    words = ["compare", str(tmp_path / "large.npz"), "-a", "PAA-I", "-a", "SOAL-diag", "--results", str(kept)]
+    process, output = in_a_terminal(*words, columns=110)
+    seen, deadline = b"", time.monotonic() + 60
+    for piece in output:
+        seen += piece
+        if process.poll() is None and kept.exists() and kept.read_bytes().count(b"\n") > 30 and b"left" in seen:
+            os.killpg(process.pid, signal.SIGINT)
+            break
+        assert time.monotonic() < deadline
+    for piece in output:
+        seen += piece
+    assert process.wait(timeout=30) == 130
+    text = seen.decode(errors="replace")
+    assert "plays" in text
+    assert "Interrupted. What was played is kept in" in text
+    assert "Traceback" not in text

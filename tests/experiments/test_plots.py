@@ -1,0 +1,77 @@
+"""Plots: files that are what their names say."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from tests.experiments.streams import blobs
+
+from askance.errors import AskanceError, InvalidParameter
+from askance.experiments import Candidate, Results, Sweep
+from askance.experiments.plots import plot_curves, save_curves
+
+pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plots'")
+
+
+@pytest.fixture(scope="module")
+def results():
+    algorithms = ["PAA-I", "RPA-I", "SOL-diag", Candidate("SOAL-diag", fixed={"eta": 30.0})]
+    return Sweep(blobs(), algorithms, [0.02, 0.1, 0.3], permutations=3, search_permutations=2).run(workers=1)
+
+
+def test_png_and_svg_are_written(results, tmp_path):
+    save_curves(results, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    save_curves(results, tmp_path / "curves.svg", x="labels", metric="accuracy")
+    drawing = (tmp_path / "curves.svg").read_text()
+    assert ElementTree.fromstring(drawing).tag.endswith("svg")
+    for candidate in results.candidates:
+        assert candidate in drawing  # as text, not as outlines
+
+
+def test_the_same_results_give_the_same_file(results, tmp_path):
+    save_curves(results, tmp_path / "a.svg")
+    save_curves(results, tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_names_at_the_curves_do_not_overlap(results):
+    figure = plot_curves(results)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == len(results.candidates)
+    for at, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[at + 1 :])
+
+
+def test_ticks_stand_at_the_wanted_ratios(results):
+    figure = plot_curves(results)
+    figure.canvas.draw()
+    words = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert words == ["2 %", "10 %", "30 %"]
+
+
+def test_several_data_sets_get_a_panel_each(results, tmp_path):
+    _, X, y = blobs(seed=3)
+    other = Sweep(("other", X, y), ["PAA-I", "RPA-I"], [0.1, 0.3], permutations=2).run(workers=1)
+    figure = plot_curves(Results.merge([results, other]))
+    assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["blobs", "other"]
+
+
+def test_an_unknown_axis_is_refused(results):
+    with pytest.raises(InvalidParameter, match='x must be "ratio" or "labels"'):
+        plot_curves(results, x="time")
+
+
+def test_without_matplotlib_there_is_a_sentence(results, monkeypatch):
+    import builtins
+
+    real = builtins.__import__
+
+    def refuse(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(AskanceError, match=r"pip install 'askance\[plots\]'"):
+        plot_curves(results)
