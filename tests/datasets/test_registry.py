@@ -7,6 +7,7 @@ from askance.datasets.convert import FORMATS
 from askance.datasets.registry import KINDS
 from askance.datasets.tasks import TASKS
 from askance.errors import InvalidParameter
+from askance.experiments.papers import experiments
 
 
 @pytest.mark.parametrize("name", entries())
@@ -45,6 +46,12 @@ def test_a_task_is_made_of_known_sets_in_a_known_way(name):
 def test_what_the_results_were_made_with_has_a_fingerprint():
     for entry in entries().values():
         assert re.match(r"([0-9a-f]{64})?$", entry.content)
+
+
+def test_every_set_of_an_experiment_is_in_the_entries():
+    for experiment in experiments().values():
+        for name in experiment.sets:
+            find(name.partition(":")[0])
 
 
 def test_a_misspelt_name_gets_a_suggestion():

@@ -15,11 +15,13 @@ import sys
 from collections.abc import Sequence
 
 import askance
-from askance.cli import algorithms, compare, data, demo
+from askance.cli import algorithms, compare, data, demo, reproduce
 from askance.cli.command import Command, Parser, nearest
 from askance.errors import AskanceError
 
-COMMANDS: dict[str, Command] = {module.command.name: module.command for module in (demo, algorithms, compare, data)}
+COMMANDS: dict[str, Command] = {
+    module.command.name: module.command for module in (demo, algorithms, compare, reproduce, data)
+}
 
 DESCRIPTION = """\
 Online active learning: predict every event of a stream, ask for few labels.

@@ -1,0 +1,31 @@
+"""All experiments, by key."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+
+from askance.errors import InvalidParameter
+from askance.experiments.papers.experiment import Experiment
+
+
+@functools.cache
+def experiments() -> dict[str, Experiment]:
+    """Every table and figure that can be played, in the order of the papers."""
+    from askance.experiments.papers.paper1.sweep import EXPERIMENTS as FIRST
+    from askance.experiments.papers.paper2.sweep import EXPERIMENTS as SECOND
+    from askance.experiments.papers.paper3.sweep import EXPERIMENTS as THIRD
+    from askance.experiments.papers.paper4.sweep import EXPERIMENTS as FOURTH
+    from askance.experiments.papers.paper5.sweep import EXPERIMENTS as FIFTH
+
+    return {experiment.key: experiment for part in (FIRST, SECOND, THIRD, FOURTH, FIFTH) for experiment in part}
+
+
+def find(key: str) -> Experiment:
+    """The experiment of this key, such as ``paper4-table2``."""
+    known = experiments()
+    if key in known:
+        return known[key]
+    close = difflib.get_close_matches(key.lower(), known, n=1)
+    advice = f"; did you mean {close[0]!r}?" if close else "; 'askance reproduce --list' shows them."
+    raise InvalidParameter(f"there is no experiment {key!r}{advice}")

@@ -1,0 +1,194 @@
+"""Run an experiment: load the data, play the sweeps, collect the numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from askance.datasets import Dataset, available, load_dataset
+from askance.datasets.fetch import missing
+from askance.datasets.registry import find as find_dataset
+from askance.errors import DatasetError, InvalidParameter
+from askance.experiments.papers.experiment import Experiment, Setting
+from askance.experiments.papers.outcome import Cell, Outcome
+from askance.experiments.progress import Progress
+from askance.experiments.results import Results
+from askance.experiments.sweep import Sweep
+from askance.experiments.table import Table
+
+Report = Callable[[str, int, int, Progress | None], None]
+"""Told the data set, which one of how many it is, and how far its sweep is."""
+Loader = Callable[[str], Dataset]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a function that plays an experiment by itself is given."""
+
+    datasets: tuple[str, ...]
+    load: Loader
+    permutations: int | None
+    """How many were asked for; None: as many as the paper."""
+    quick: bool
+    report: Report
+
+    def trials(self, usual: int) -> int:
+        """How many permutations or trials to play."""
+        return self.permutations or (min(3, usual) if self.quick else usual)
+
+
+def run(
+    experiment: Experiment,
+    *,
+    only: Sequence[str] | None = None,
+    permutations: int | None = None,
+    quick: bool = False,
+    workers: int | None = None,
+    folder: Path | None = None,
+    report: Report | None = None,
+    load: Loader | None = None,
+) -> Outcome:
+    """Play an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to play.
+    only : sequence of str, optional
+        Only these of its data sets.
+    permutations : int, optional
+        As many as in the paper unless given.
+    quick : bool
+        Three permutations, thinner grids: minutes become seconds, standard deviations become guesses.
+    workers : int, optional
+        Processes that play; as many as there are processors unless given.
+    folder : Path, optional
+        Where finished plays are kept, so that an interrupted run goes on.
+    report : callable, optional
+        Told how far it is.
+    load : callable, optional
+        Where data sets come from; ``load_dataset`` unless given.
+    """
+    began = monotonic()
+    report = report or (lambda *_: None)
+    names, absent = _present(experiment, only, load is not None)
+    load = load or load_dataset
+    outcome = Outcome(experiment, [], missing=absent)
+    settings = [setting for setting in experiment.settings if setting.dataset in names]
+    for place, setting in enumerate(settings, 1):
+        setting = setting.quick() if quick else setting
+        if permutations is not None:
+            setting = dataclasses.replace(setting, permutations=permutations)
+        report(setting.dataset, place, len(settings), None)
+        table = prepared(load(setting.dataset), setting.prepare)
+
+        def follow(progress: Progress, dataset: str = setting.dataset, place: int = place) -> None:
+            report(dataset, place, len(settings), progress)
+
+        memo = folder / "plays.jsonl" if folder is not None else None
+        outcome.cells += play(table, setting, workers, memo, follow)
+        outcome.preparations[setting.dataset] = " + ".join(setting.prepare) or "as it is"
+        outcome.permutations = max(outcome.permutations, setting.permutations)
+    if experiment.play is not None:
+        outcome.cells += experiment.play(Context(names, load, permutations, quick, report))
+        outcome.permutations = max((len(cell.values) for cell in outcome.cells), default=0)
+    outcome.seconds = monotonic() - began
+    return outcome
+
+
+def _present(
+    experiment: Experiment, only: Sequence[str] | None, everything: bool
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Which data sets to play, and what to say of those that are not there."""
+    for name in only or ():
+        if name not in experiment.sets:
+            raise InvalidParameter(f"{experiment.key} has no data set {name!r}; it has {', '.join(experiment.sets)}.")
+    wanted = [name for name in experiment.sets if not only or name in only]
+    absent = {}
+    if not everything:
+        absent = {name: missing(_first_missing(name)) for name in wanted if not available(name)}
+    present = tuple(name for name in wanted if name not in absent)
+    if not present:
+        if len(wanted) == 1:
+            raise DatasetError(absent[wanted[0]])
+        raise DatasetError(
+            f"none of the data sets of {experiment.key} is on this machine: run 'askance data get {' '.join(wanted)}', "
+            "or put their .npz files into a folder and name it with ASKANCE_DATA; 'askance data list NAME' says more "
+            "about each."
+        )
+    return present, absent
+
+
+def _first_missing(name: str) -> Any:
+    entry = find_dataset(name.partition(":")[0])
+    return next((_first_missing(part) for part in entry.parts if not available(part)), entry)
+
+
+def prepared(dataset: Dataset, scalings: Sequence[str]) -> Table:
+    """A data set as a table, scaled in this order; of two classes +1 is the positive one."""
+    table = Table.of((dataset.name, dataset.X, dataset.y))
+    for scaling in scalings:
+        table = table.prepared(scaling)
+    return table
+
+
+def play(
+    table: Table,
+    setting: Setting,
+    workers: int | None,
+    memo: Path | None,
+    report: Callable[[Progress], None] | None = None,
+) -> list[Cell]:
+    """Play one setting on its table."""
+    targets = {name: target(table) if callable(target) else target for name, target in setting.targets.items()}
+    places = list(dict.fromkeys(targets.values()))
+    sweep = Sweep(
+        table,
+        setting.candidates,
+        ratios=places if setting.kind == "ratio" else None,
+        budgets=[int(place) for place in places] if setting.kind == "budget" else None,
+        scales=places if setting.kind == "scale" else None,
+        permutations=setting.permutations,
+        search_permutations=setting.search_permutations,
+        metric=setting.metric,
+        tolerance=setting.tolerance,
+        alpha_p=setting.alpha_p,
+        c_p=setting.c_p,
+    )
+    results = sweep.run(report, workers, memo)
+    if setting.recount is not None:
+        results.records = [setting.recount(table, record, setting) for record in results.records]
+    return [cell for name, target in targets.items() for cell in _cells(setting, name, target, results)]
+
+
+def _cells(setting: Setting, name: str, target: float, results: Results) -> list[Cell]:
+    cells = []
+    for candidate in setting.candidates:
+        asks_for_all = candidate.knob is None and setting.kind != "budget"
+        at = 1.0 if asks_for_all else target
+        choice = results.choice(candidate.label, at)
+        if choice is None:
+            continue
+        x = float(results.values("query_ratio", candidate.label, at).mean()) if setting.kind != "budget" else target
+        x = x if setting.x is None else setting.x
+        for metric in setting.report:
+            factor = 100.0 if metric.endswith("%") else 1.0
+            values = factor * results.values(metric.removesuffix("%"), candidate.label, at)
+            note = "" if choice.reached else choice.note
+            cells.append(
+                Cell(
+                    setting.dataset,
+                    name,
+                    candidate.label,
+                    metric,
+                    tuple(values.tolist()),
+                    x,
+                    choice.parameters,
+                    note,
+                )
+            )
+    return cells
