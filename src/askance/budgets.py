@@ -1,5 +1,5 @@
 """Budgets: how many labels may be bought."""
 
-from askance.learner.budget import Budget, Fixed, Unlimited
+from askance.learner.budget import Both, Budget, Fixed, PerPeriod, Rate, Unlimited
 
-__all__ = ["Budget", "Fixed", "Unlimited"]
+__all__ = ["Both", "Budget", "Fixed", "PerPeriod", "Rate", "Unlimited"]

@@ -23,6 +23,14 @@ class UnknownAlgorithm(AskanceError, ValueError):
     """No algorithm has this name."""
 
 
+class UnknownTicket(AskanceError, LookupError):
+    """No asked event waits under this ticket."""
+
+
+class ConflictingAnswer(AskanceError, ValueError):
+    """A ticket that has its answer is given a different one."""
+
+
 class IncompatibleRules(AskanceError, ValueError):
     """A query rule reads something that the update rule does not provide."""
 

@@ -99,12 +99,12 @@ BAD_CALLS = {
 def test_a_bad_call_says_why_in_one_sentence_and_leaves_the_model_alone(case):
     call, message = BAD_CALLS[case]
     clf = a_model()
-    before, counts, random = clf.coef_.copy(), clf._counts.copy(), str(clf._rng.bit_generator.state)
+    before, counts, random = clf.coef_.copy(), clf._account.counts.copy(), str(clf._rng.bit_generator.state)
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         call(clf)
     assert "\n\n" not in str(caught.value)
     assert np.array_equal(clf.coef_, before)
-    assert np.array_equal(clf._counts, counts)
+    assert np.array_equal(clf._account.counts, counts)
     assert str(clf._rng.bit_generator.state) == random
 
 

@@ -105,7 +105,7 @@ def test_a_newer_file_asks_for_an_upgrade(saved):
     header, body = saved.read_bytes().split(b"\n", 1)
     newer = json.dumps(json.loads(header) | {"version": 99}).encode()
     saved.write_bytes(newer + b"\n" + body)
-    with pytest.raises(ModelFileError, match="newer askance .format 99; this one reads up to 1.; upgrade"):
+    with pytest.raises(ModelFileError, match="newer askance .format 99; this one reads up to 2.; upgrade"):
         askance.load(saved)
 
 

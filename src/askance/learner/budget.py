@@ -3,38 +3,70 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import inf
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from askance.errors import InvalidParameter, InvalidType
-from askance.learner.rule import Kernel, Parameterised, whole
+from askance.learner import pacing
+from askance.learner.rule import Kernel, Parameterised, parameter, share, whole
 
 
-def below_count(parameters, tally):
-    return tally.asked < parameters[0]  # n
+class Pacing(NamedTuple):
+    """The compiled half of a budget (the signatures are those of the slots in ``loop.py``)."""
+
+    resume: Kernel
+    suspend: Kernel
+    reckon: Kernel
+    steer: Kernel
+
+
+LIMITED = Pacing(pacing.keep_limit, pacing.keep_nothing, pacing.same_limit, pacing.as_it_is)
+BY_EVENTS = Pacing(pacing.resume, pacing.suspend, pacing.by_events, pacing.scaled)
+BY_TIME = Pacing(pacing.resume, pacing.suspend, pacing.by_time, pacing.scaled)
 
 
 @dataclass
 class Budget(Parameterised):
-    """Whether one more label may be bought."""
+    """How many labels may be bought, and how they are spread over the stream. ``a & b`` keeps both promises."""
 
-    allows: ClassVar[Kernel]
-    """The kernel: (parameters, tally) -> bool."""
+    kernels: ClassVar[Pacing] = LIMITED
+    reads_time: ClassVar[bool] = False
+    """Whether the time of each event must be told."""
 
     def parameters(self) -> np.ndarray:
-        """The float vector the kernel sees: the fields in their order."""
+        """The float vector the kernels see: the fields in their order."""
         return np.array([float(getattr(self, field.name)) for field in self._fields()])
+
+    def account(self) -> np.ndarray:
+        """What the kernels keep from event to event, before the first."""
+        return np.zeros(0)
+
+    def promises(self) -> list[list[float]]:
+        """The budget as rows of ``pacing``; none: it cannot be combined with others."""
+        raise InvalidType(f"{type(self).__name__} cannot be combined with other budgets.")
+
+    def least_share(self) -> float:
+        """The share of events below which ``explore`` must stay; infinite where the budget knows none."""
+        return inf
+
+    def __and__(self, other: Any) -> Budget:
+        return Both(self, as_budget(other))
+
+    def __rand__(self, other: Any) -> Budget:
+        return as_budget(other) & self
 
 
 @dataclass
 class Unlimited(Budget):
     """No limit: the query rule alone decides."""
 
-    allows: ClassVar = staticmethod(below_count)  # one kernel for both: a budget compiles nothing anew
-
     def parameters(self) -> np.ndarray:
-        return np.array([np.inf])
+        return np.array([inf])
+
+    def promises(self) -> list[list[float]]:
+        return []
 
 
 @dataclass
@@ -49,7 +81,135 @@ class Fixed(Budget):
 
     n: int = whole(0, least=0)
 
-    allows: ClassVar = staticmethod(below_count)
+    def promises(self) -> list[list[float]]:
+        return [[float(self.n), 0.0, 0.0, 0.0, 0.0]]
+
+
+class Paced(Budget):
+    """A budget whose labels are spread over the stream by steering the query rule's scale (see ``pacing``)."""
+
+    kernels: ClassVar = BY_EVENTS
+
+    def parameters(self) -> np.ndarray:
+        return np.array(self.promises()).ravel()
+
+    def account(self) -> np.ndarray:
+        return pacing.fresh_account(len(self.promises()))
+
+    def least_share(self) -> float:
+        return min((row[pacing.SHARE] for row in self.promises() if row[pacing.SHARE] > 0.0), default=inf)
+
+
+@dataclass
+class Rate(Paced):
+    """A share ``r`` of the events: never more, and hardly less.
+
+    After n events at most ``max(r n, burst + 0.96 r n)`` labels were asked for: a few more than ``r n`` at the
+    beginning, where labels are worth most, and never more than ``r n`` from ``25 burst / r`` events on. In the long run
+    the number stays about 10 labels below that line.
+
+    Parameters
+    ----------
+    r : float
+        The share of events to ask for, in (0, 1].
+    burst : float, default 12
+        How many labels may be asked for ahead of the rate at the beginning.
+
+    Examples
+    --------
+    >>> import askance
+    >>> clf = askance.make("SOAL", budget=askance.budgets.Rate(0.02))
+    """
+
+    r: float = share(0.1, hint=" To allow {value} labels in total use budget={value}.")
+    burst: float = parameter(12.0, "a finite number of 0 or more", lambda value: 0.0 <= value < inf)
+
+    def promises(self) -> list[list[float]]:
+        return [[inf, float(self.r), float(self.burst), 0.0, 0.0]]
+
+
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+def seconds_of(period: Any) -> float:
+    """The length of a period such as "1d", "12h", "30m", or a number of seconds."""
+    try:
+        if isinstance(period, str):
+            number, unit = period.strip()[:-1], period.strip()[-1:]
+            length = float(number or 1) * SECONDS[unit]
+        else:
+            length = float(period)
+        if 0.0 < length < inf:
+            return length
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise InvalidParameter(
+        f'PerPeriod: period must be a time such as "1d", "12h", "30m", "90s" or a number of seconds, got {period!r}.'
+    )
+
+
+@dataclass
+class PerPeriod(Paced):
+    """At most ``n`` labels a period, by the events' own time, spread over the period.
+
+    Periods are counted from time 0, so that with Unix time "1d" is the UTC day. The time of each event, in seconds,
+    comes with it: ``run(X, y, times=...)``, ``ask(x, time=...)``. Time that steps back counts as standing still.
+
+    Parameters
+    ----------
+    n : int
+        The number of labels a period.
+    period : str or float, default "1d"
+        The length: a number with s, m, h, d or w, or seconds.
+    carry : bool, default False
+        Whether labels a period left over may be asked for in the next ones.
+
+    Examples
+    --------
+    >>> import askance
+    >>> budget = askance.budgets.Fixed(10_000) & askance.budgets.PerPeriod(500, "1d")
+    >>> clf = askance.make("SOAL-diag", budget=budget)
+    """
+
+    n: int = whole(1, least=1)
+    period: str | float = "1d"
+    carry: bool = False
+
+    kernels: ClassVar = BY_TIME
+    reads_time: ClassVar = True
+
+    def check(self) -> None:
+        super().check()
+        seconds_of(self.period)
+
+    def promises(self) -> list[list[float]]:
+        return [[float(self.n), 0.0, 0.0, seconds_of(self.period), float(self.carry)]]
+
+
+@dataclass
+class Both(Paced):
+    """Two budgets at once: what ``a & b`` makes. Neither promise is ever broken."""
+
+    first: Budget
+    second: Budget
+
+    def check(self) -> None:
+        for part in (self.first, self.second):
+            if not isinstance(part, Budget):
+                raise InvalidType(f"a budget can only be combined with another, got {part!r}.")
+            part.check()
+            part.promises()
+
+    def promises(self) -> list[list[float]]:
+        return self.first.promises() + self.second.promises()
+
+    @property
+    def reads_time(self) -> bool:  # type: ignore[override]
+        return self.first.reads_time or self.second.reads_time
+
+    @property
+    def kernels(self) -> Pacing:  # type: ignore[override]
+        return BY_TIME if self.reads_time else BY_EVENTS
 
 
 def as_budget(budget: Any) -> Budget:
@@ -62,7 +222,7 @@ def as_budget(budget: Any) -> Budget:
         return Fixed(int(budget))  # refuses negative ones
     if isinstance(budget, float | np.floating):
         raise InvalidParameter(
-            f"budget={budget} is not a whole number of labels. For a share of the events use a query rule with a rate, "
-            'such as make("RPA-I", rate=...).'
+            f"budget={budget} is not a whole number of labels. For a share of the events use "
+            f"budget=askance.budgets.Rate({budget})."
         )
     raise InvalidType(f"budget must be None, a whole number or a Budget, got {budget!r}.")

@@ -14,21 +14,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from askance.errors import InvalidInput, InvalidParameter
-from askance.learner.budget import Budget
+from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, InvalidType
+from askance.learner.budget import Budget, as_budget
 from askance.learner.events import MOST_FEATURES, Events, read_events, read_one, width_of_one
 from askance.learner.labels import distinct_labels, encode, encode_one
-from askance.learner.loop import NOT_GIVEN, Block, Record
+from askance.learner.loop import NOT_GIVEN, Account, Block, Record
 from askance.learner.machine import Combination, Machine, combine
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
+from askance.learner.tickets import Tickets, Waiting
 from askance.learner.trace import Decision, Trace
 
 LEARNED = (
-    "_state", "_begun_with", "_rng", "_counts", "_single", "_assembled",
+    "_state", "_begun_with", "_rng", "_account", "_tickets", "_single", "_assembled",
     "classes_", "n_features_in_", "feature_names_in_",
 )  # fmt: skip
 """The attributes that ``fit`` replaces: everything that is not a parameter."""
+
+NO_TIMES = np.empty(0)
 
 
 def _model_is_probabilistic(self: ActiveClassifier) -> bool:
@@ -47,7 +50,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     query : QueryRule, optional
         The probability of asking; ``Margin()`` unless given.
     budget : None, int or Budget
-        How many labels may be bought. None: no limit. An int: that many in all.
+        How many labels may be bought. None: no limit. An int: that many in all. ``askance.budgets`` has more: a
+        share of the events, so many a day, several at once.
     classes : array-like, optional
         The labels there are. A live stream needs them: the first label may come late. Otherwise they are taken from
         the first labels seen by ``run``, ``fit`` or ``partial_fit``.
@@ -59,6 +63,13 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         The number of features, where the first event may be a pair (columns, values), which does not tell.
     random_state : None, int or numpy.random.Generator
         Where the random numbers come from. Event t takes exactly one, whatever the rules and the size of the calls.
+    explore : float, default 0.0
+        The least probability of asking for any event, as long as the budget allows a label at all. The events asked
+        because of it (``audit``) are a uniform sample of the stream: what an unbiased estimate rests on.
+    keep : int, default 10000
+        How many asked events wait for their answers, to be told by ticket; the oldest is dropped first.
+    keep_for : int, optional
+        After how many further events a waiting one is dropped.
 
     Attributes
     ----------
@@ -89,7 +100,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     _state: State
     _begun_with: tuple[Any, ...]
-    _counts: np.ndarray
+    _account: Account
+    _tickets: Tickets
     _rng: np.random.Generator
     _single: tuple[Record, np.ndarray]
     _assembled: Machine
@@ -104,6 +116,9 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         intercept: bool = False,
         n_features: int | None = None,
         random_state: int | np.random.Generator | None = None,
+        explore: float = 0.0,
+        keep: int = 10_000,
+        keep_for: int | None = None,
     ) -> None:
         self.update = update
         self.query = query
@@ -113,10 +128,13 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         self.intercept = intercept
         self.n_features = n_features
         self.random_state = random_state
+        self.explore = explore
+        self.keep = keep
+        self.keep_for = keep_for
 
     # --- playing a stream --------------------------------------------------------------------------------
 
-    def run(self, X: Any, y: Any) -> Trace:
+    def run(self, X: Any, y: Any, times: Any = None) -> Trace:
         """Play a stream whose labels are known: predict, ask, and learn from what was asked.
 
         A second call goes on where the first ended. The result is the same, bit for bit, for any division of the
@@ -127,16 +145,22 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_events, n_features)
         y : array-like of shape (n_events,)
             The labels. Only those that are asked for are looked at by the learner.
+        times : array-like of shape (n_events,), optional
+            When each event came, in seconds; budgets by time need it.
         """
+        when = self._times(times)
         events, answers = self._read(X, y)
         machine = self._machine()
         n = events.n_events
+        if len(when) not in (0, n):
+            raise InvalidInput(f"there are {len(when)} times for {n} events.")
         record = Record(
             predicted=np.empty(n, np.int32),
             margin=np.empty(n),
             variance=np.empty(n if machine.keeps_variance else 0),
             probability=np.empty(n),
             asked=np.empty(n, np.bool_),
+            audit=np.empty(n, np.bool_),
         )
         uniforms = self._rng.random(n)
         seconds = 0.0
@@ -144,8 +168,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             part = record if which == slice(0, n) else Record(*(array[which] for array in record))
             began = perf_counter()
             machine.play(
-                machine.parameters, self._state, self._counts, block, uniforms[which], answers[which],
-                machine.weighted, part,
+                machine.parameters, self._state, self._account, block, when[which] if len(when) else when,
+                uniforms[which], answers[which], machine.weighted, part,
             )  # fmt: skip
             seconds += perf_counter() - began
         return Trace(
@@ -156,35 +180,53 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             variance=record.variance,
             probability=record.probability,
             asked=record.asked,
+            audit=record.audit,
             seconds=seconds,
             margin_is_signed=self._state.scores.size == 1,
             probabilistic=machine.probabilistic,
         )
 
-    def ask(self, x: Any) -> Decision:
+    def ask(self, x: Any, time: float | None = None) -> Decision:
         """Predict one event and decide whether its label is wanted.
 
         Parameters
         ----------
         x : 1-D array-like, 1-row CSR matrix, or pair (columns, values)
+        time : float, optional
+            When the event came, in seconds; budgets by time need it.
         """
+        when = self._times(None if time is None else [time])
         machine, block = self._one_event(x)
         record, answers = self._single
         machine.play(
-            machine.parameters, self._state, self._counts, block, self._rng.random(1), answers,
+            machine.parameters, self._state, self._account, block, when, self._rng.random(1), answers,
             machine.weighted, record,
         )  # fmt: skip
         chance = float(record.probability[0])
+        predicted = int(record.predicted[0])
+        asked = bool(record.asked[0])
+        ticket = None
+        if asked:
+            event = Waiting(block.columns.copy(), block.values.copy(), predicted, chance)
+            ticket = self._tickets.issue(int(self._account.counts[0]), event, self.keep, self.keep_for)
         return Decision(
-            label=self.classes_.item(record.predicted[0]),
+            label=self.classes_.item(predicted),
             margin=float(record.margin[0]),
             probability=chance,
-            asked=bool(record.asked[0]),
+            asked=asked,
             weight=1.0 / chance if chance > 0.0 else 0.0,
+            ticket=ticket,
+            audit=bool(record.audit[0]),
         )
 
-    def tell(self, x: Any, y: Any, weight: float = 1.0) -> Self:
-        """Learn from an answer, whenever it comes.
+    def tell(
+        self, x: Any = None, y: Any = None, weight: float = 1.0, *, ticket: int | None = None, replace: bool = False
+    ) -> Self:
+        """Learn from an answer, whenever it comes: to a ticket, or to an event given once more.
+
+        By ticket, the answer is judged against the prediction made when the event came, counts with the weight it was
+        asked with, and is learned once: the same answer again changes nothing, another one is refused unless it is to
+        replace the first. A replacement is learned on top, since what was learned cannot be taken back.
 
         Parameters
         ----------
@@ -193,15 +235,56 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         weight : float, default 1.0
             The answer's importance, ``Decision.weight``. Rules that are not weighted learn each answer once,
             whatever its weight.
+        ticket : int, optional
+            ``Decision.ticket``, in place of ``x`` and ``weight``.
+        replace : bool, default False
+            Whether this answer may correct an earlier one to the same ticket.
         """
+        if (x is None) == (ticket is None):
+            raise InvalidType("tell needs the event x or its ticket, and not both.")
+        if ticket is not None:
+            return self._tell_ticket(ticket, y, replace)
         if not isinstance(weight, int | float | np.integer | np.floating) or not 0.0 <= weight < np.inf:
             raise InvalidParameter(f"weight must be a finite number of 0 or more, got {weight!r}.")
         answer = encode_one(y, self._classes_for_one())
         machine, block = self._one_event(x)
+        self._account.counts[2] += self._teach_one(machine, block, answer, weight)
+        return self
+
+    def _tell_ticket(self, ticket: int, y: Any, replace: bool) -> Self:
+        if not hasattr(self, "_tickets"):
+            raise Tickets().unknown(ticket)
+        answer = encode_one(y, self.classes_)
+        event = self._tickets.open.get(ticket)
+        if event is None:
+            if ticket not in self._tickets.answered:
+                raise self._tickets.unknown(ticket)
+            event, before = self._tickets.answered[ticket]
+            if answer == before:
+                return self
+            if not replace:
+                raise ConflictingAnswer(
+                    f"ticket {ticket} was answered {self.classes_.item(before)!r} before; "
+                    f"tell(..., replace=True) makes it {self.classes_.item(answer)!r}."
+                )
+            self._account.counts[2] -= event.predicted != before
+        self._teach_one(self._machine(), event.block, answer, 1.0 / event.probability)
+        self._account.counts[2] += event.predicted != answer
+        self._tickets.close(ticket, answer, self.keep)
+        return self
+
+    def _teach_one(self, machine: Machine, block: Block, answer: int, weight: float) -> int:
         weights = np.array([weight if machine.weighted else 1.0])
-        self._counts[2] += machine.teach(
-            machine.parameters.update, self._state, block, np.array([answer], np.int32), weights
-        )
+        return int(machine.teach(machine.parameters.update, self._state, block, np.array([answer], np.int32), weights))
+
+    @property
+    def pending(self) -> list[int]:
+        """The tickets that wait for an answer, oldest first."""
+        return list(self._tickets.open) if hasattr(self, "_tickets") else []
+
+    def forget(self, ticket: int) -> Self:
+        """Stop waiting for an answer that will not come."""
+        getattr(self, "_tickets", Tickets()).forget(ticket)
         return self
 
     # --- scikit-learn ------------------------------------------------------------------------------------
@@ -290,12 +373,12 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     @property
     def events_seen_(self) -> int:
         """How many events were decided on."""
-        return int(self._counts[0]) if hasattr(self, "_counts") else 0
+        return int(self._account.counts[0]) if hasattr(self, "_account") else 0
 
     @property
     def labels_asked_(self) -> int:
         """For how many events the label was asked."""
-        return int(self._counts[1]) if hasattr(self, "_counts") else 0
+        return int(self._account.counts[1]) if hasattr(self, "_account") else 0
 
     def widen(self, n_features: int) -> Self:
         """Make room for more features, which nothing has been learned of yet. What was learned stays as it is.
@@ -318,6 +401,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             kept = np.append(kept, n_features)
         width = n_features + bool(self.intercept)
         self._state = update.widen(self._state, kept, width, len(self.classes_))
+        self._tickets.move(kept)
         self.n_features_in_ = n_features
         self.__dict__.pop("_assembled", None)
         if self.n_features is not None:
@@ -348,7 +432,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(self, "_state"):
             self._single = _room_for_one()
             self._state = State(*(_writable(array) for array in self._state))
-            self._counts = _writable(self._counts)
+            self._account = Account(*(_writable(array) for array in self._account))
 
     # --- the parts ---------------------------------------------------------------------------------------
 
@@ -364,13 +448,18 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidParameter(
                 f"n_features must be a whole number from 1 to {MOST_FEATURES:,}, got {self.n_features!r}."
             )
+        for name, least in (("keep", 0), ("keep_for", 1)):
+            value = getattr(self, name)
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+            if not is_whole and not (name == "keep_for" and value is None):
+                raise InvalidParameter(f"{name} must be a whole number of {least} or more, got {value!r}.")
         if self.classes is not None:
             rules.update.kernels(len(distinct_labels(self.classes, "classes")))
         if not isinstance(self.random_state, np.random.RandomState):  # making a generator would use it up
             self._generator()
 
     def _given(self) -> tuple[Any, ...]:
-        return self.update, self.query, self.budget, self.normalize, self.intercept
+        return self.update, self.query, self.budget, self.normalize, self.intercept, self.explore
 
     def _rules(self) -> Combination:
         return combine(*self._given())
@@ -385,6 +474,9 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
                     "the update rule, its per_class and sketch_size, and the intercept cannot be changed once learning "
                     "has begun; fit starts again, and sklearn.base.clone gives a fresh copy."
                 )
+            account = rules.budget.account()
+            if account.shape != self._account.budget.shape:  # another budget than before
+                self._account = self._account._replace(budget=account)
             machine = self._assembled = Machine(rules, len(self.classes_), self.n_features_in_)
             machine.remember(self._given())
         return machine
@@ -423,7 +515,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         self._begun_with = self._layout(rules, len(classes))
         self._rng = self._generator()
         self._state = state
-        self._counts = np.zeros(3, np.int64)
+        self._account = Account(np.zeros(3, np.int64), rules.budget.account())
+        self._tickets = Tickets()
         self._single = _room_for_one()
         self.classes_ = classes
         self.n_features_in_ = n_features
@@ -466,6 +559,22 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         if is_continuous or y.dtype.kind == "O":
             check_classification_targets(y)
         return found
+
+    def _times(self, times: Any) -> np.ndarray:
+        """The times of the events, where the budget reads them."""
+        if not as_budget(self.budget).reads_time:
+            return NO_TIMES
+        if times is None:
+            raise InvalidInput(
+                f"{self.budget!r} needs the time of each event: run(X, y, times=...), ask(x, time=...), in seconds."
+            )
+        try:
+            when = np.ascontiguousarray(times, np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"the times of events are numbers of seconds, got {times!r}.") from None
+        if when.ndim != 1 or not np.isfinite(when).all():
+            raise InvalidInput("the times of events are finite numbers of seconds, one per event.")
+        return when
 
     def _one_event(self, x: Any) -> tuple[Machine, Block]:
         """One event as a block, whatever form it comes in; begins if it is the first."""
@@ -522,5 +631,6 @@ def _writable(array: np.ndarray) -> np.ndarray:
 
 
 def _room_for_one() -> tuple[Record, np.ndarray]:
-    record = Record(np.empty(1, np.int32), np.empty(1), np.empty(0), np.empty(1), np.empty(1, np.bool_))
+    decided = np.empty(1, np.bool_), np.empty(1, np.bool_)
+    record = Record(np.empty(1, np.int32), np.empty(1), np.empty(0), np.empty(1), *decided)
     return record, np.array([NOT_GIVEN], np.int32)

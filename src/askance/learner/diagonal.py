@@ -21,6 +21,14 @@ def margin_and_variance(parameters, state, event):
     return Score(side(margin), margin, variance)
 
 
+def forget_variances(table, event, memory, at_first):
+    """Divide the event's variances by the memory factor; none grows beyond what it was at first."""
+    if memory < 1.0:
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            table[column, VARIANCE, 0] = min(at_first, table[column, VARIANCE, 0] / memory)
+
+
 def variance_of(table, event):
     """sum_i S_i x_i^2 alone."""
     variance = 0.0

@@ -26,12 +26,13 @@ from askance.errors import InvalidInput, ModelFileError
 from askance.learner.budget import Budget
 from askance.learner.rule import Parameterised, QueryRule, UpdateRule
 from askance.learner.state import SAVED
+from askance.learner.tickets import Tickets
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
 
 FORMAT = "askance model"
-VERSION = 1
+VERSION = 2
 LONGEST_HEADER = 1000
 
 
@@ -44,7 +45,7 @@ def save(clf: ActiveClassifier, path: str | os.PathLike[str]) -> None:
     }
     if hasattr(clf, "_state"):
         arrays = {name: getattr(clf._state, name) for name in SAVED}
-        arrays["counts"] = clf._counts
+        arrays |= {"counts": clf._account.counts, "account": clf._account.budget} | clf._tickets.arrays()
         document["learned"] = {
             "classes": _describe(clf.classes_),
             "n_features": clf.n_features_in_,
@@ -146,7 +147,10 @@ def _restore(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> ActiveC
         if target.shape != arrays[name].shape:
             raise ModelFileError(f"the array {name} has shape {arrays[name].shape} where {target.shape} belongs.")
         target[...] = arrays[name]
-    clf._counts[...] = arrays["counts"]
+    clf._account.counts[...] = arrays["counts"]
+    if "account" in arrays:  # absent from files of format 1
+        clf._account.budget[...] = arrays["account"]
+        clf._tickets = Tickets.of(arrays)
     if learned["feature_names"] is not None:
         clf.feature_names_in_ = np.array(learned["feature_names"], dtype=object)
     clf._rng = _generator(learned["random"])

@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its two short relatives.
 
-A combination of rules fills six slots. The functions below that only raise are those slots: their signatures
+A combination of rules fills ten slots. The functions below that only raise are those slots: their signatures
 and docstrings are the contract for whoever writes a rule.
 """
 
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askance.learner.pacing import Pace, Sums
 from askance.learner.sparse import LOOK_AHEAD
 from askance.learner.state import Event, Score, State, Tally
 
@@ -33,6 +34,15 @@ def learn(parameters: np.ndarray, state: State, event: Event, answer: int, said:
     raise NotImplementedError
 
 
+def forget(parameters: np.ndarray, state: State, event: Event) -> None:
+    """Update rule: let go of a little of what was learned about this event's features, before an answer to it."""
+    raise NotImplementedError
+
+
+def forget_nothing(parameters: np.ndarray, state: State, event: Event) -> None:
+    """Stands in for a rule that does not forget."""
+
+
 def probability(parameters: np.ndarray, margin: float, variance: float, squared_length: float, tally: Tally) -> float:
     """Query rule: the probability of asking, in [0, 1]."""
     raise NotImplementedError
@@ -48,8 +58,23 @@ def unread_length(event: Event) -> float:
     return 0.0
 
 
-def allows(parameters: np.ndarray, tally: Tally) -> bool:
-    """Budget: whether one more label may be bought for this event."""
+def resume(parameters: np.ndarray, account: np.ndarray) -> tuple[Pace, Sums]:
+    """Budget: the pace at which the last call ended."""
+    raise NotImplementedError
+
+
+def suspend(account: np.ndarray, pace: Pace, sums: Sums) -> None:
+    """Budget: keep what the next call needs."""
+    raise NotImplementedError
+
+
+def reckon(parameters: np.ndarray, account: np.ndarray, sums: Sums, tally: Tally, time: float) -> Pace:
+    """Budget: how many labels may be asked for, and how eagerly, as things stand."""
+    raise NotImplementedError
+
+
+def steer(chance: float, scale: float) -> float:
+    """Budget: the query rule's probability under another scale."""
     raise NotImplementedError
 
 
@@ -62,6 +87,17 @@ class Parameters(NamedTuple):
     update: np.ndarray
     query: np.ndarray
     budget: np.ndarray
+    explore: float
+    """The least probability of asking for an event, where the budget allows one at all."""
+
+
+class Account(NamedTuple):
+    """What has been decided so far, and what the budget makes of it. It goes on from call to call."""
+
+    counts: np.ndarray
+    """Events seen, labels asked for, and wrong predictions among the answers."""
+    budget: np.ndarray
+    """Whatever the budget keeps."""
 
 
 class Block(NamedTuple):
@@ -88,6 +124,7 @@ class Record(NamedTuple):
     variance: np.ndarray
     probability: np.ndarray
     asked: np.ndarray
+    audit: np.ndarray
 
 
 NOT_GIVEN = -1  # in place of an answer's class index: the label is asked for, but will come later, or never
@@ -102,8 +139,9 @@ def without_variance(said: Score) -> Score:
 def play(
     parameters: Parameters,
     state: State,
-    counts: np.ndarray,
+    account: Account,
     block: Block,
+    times: np.ndarray,
     uniforms: np.ndarray,
     answers: np.ndarray,
     weighted: bool,
@@ -111,22 +149,33 @@ def play(
 ) -> None:
     """Predict every event, ask for some, and learn from the answers that are given.
 
-    Event t owns ``uniforms[t]`` and is asked iff that is below its probability. An event without features is
-    never asked: no rule could learn from it. ``counts`` (seen, asked, mistakes) goes on from call to call.
+    Event t owns ``uniforms[t]`` and is asked iff that is below its probability; it is an audit, which every event could
+    have become, iff that is below ``explore`` too. An event without features is asked as an audit only: no rule could
+    learn from it. ``times`` is empty where no budget wants it.
     """
     table_is_large = state.table.size * 8 > CACHE_BYTES
     keeps_variance = record.variance.size > 0
-    seen, asked, mistakes = counts[0], counts[1], counts[2]
+    has_times = times.size > 0
+    explore = parameters.explore
+    seen, asked, mistakes = account.counts[0], account.counts[1], account.counts[2]
+    pace, sums = resume(parameters.budget, account.budget)
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
         seen += 1
         tally = Tally(seen, asked, mistakes)
+        if seen >= pace.until:
+            pace = reckon(parameters.budget, account.budget, sums, tally, times[t] if has_times else 0.0)
+            sums = Sums(0.0, 0.0)
         chance = 0.0
-        if allows(parameters.budget, tally):
+        if asked < pace.ceiling:
             said = score(parameters.update, state, event)
             if event.stop > event.start:
                 chance = probability(parameters.query, said.margin, said.variance, length(event), tally)
                 chance = min(1.0, max(0.0, chance))  # whatever a rule may return
+                chance = max(explore, steer(chance, pace.scale))
+                sums = Sums(sums.chance + chance, sums.hold + chance * (1.0 - chance))
+                chance *= pace.thinned
+            chance = max(explore, chance)
         else:
             said = margin(parameters.update, state, event)
         is_asked = uniforms[t] < chance
@@ -134,15 +183,19 @@ def play(
         record.margin[t] = said.margin
         record.probability[t] = chance
         record.asked[t] = is_asked
+        record.audit[t] = is_asked and uniforms[t] < explore
         if keeps_variance:
             record.variance[t] = said.variance
         if is_asked:
             asked += 1
             if answers[t] != NOT_GIVEN:
                 mistakes += said.predicted != answers[t]
-                weight = 1.0 / chance if weighted else 1.0
-                learn(parameters.update, state, event, answers[t], without_variance(said), weight)
-    counts[0], counts[1], counts[2] = seen, asked, mistakes
+                if event.stop > event.start:
+                    weight = 1.0 / chance if weighted else 1.0
+                    forget(parameters.update, state, event)
+                    learn(parameters.update, state, event, answers[t], without_variance(said), weight)
+    account.counts[0], account.counts[1], account.counts[2] = seen, asked, mistakes
+    suspend(account.budget, pace, sums)
 
 
 def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarray, weights: np.ndarray) -> int:
@@ -151,10 +204,12 @@ def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarra
     mistakes = 0
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
-        if event.stop > event.start and weights[t] > 0.0:
+        if weights[t] > 0.0:
             said = margin(parameters, state, event)
             mistakes += said.predicted != answers[t]
-            learn(parameters, state, event, answers[t], without_variance(said), weights[t])
+            if event.stop > event.start:
+                forget(parameters, state, event)
+                learn(parameters, state, event, answers[t], without_variance(said), weights[t])
     return mistakes
 
 

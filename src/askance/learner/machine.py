@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidParameter, InvalidType
-from askance.learner import loop
+from askance.learner import importance, loop
 from askance.learner.budget import Budget, as_budget
 from askance.learner.compile import explained, is_ours, specialise
 from askance.learner.events import Preparation
@@ -28,6 +28,7 @@ class Combination:
     budget: Budget
     normalize: str | None
     intercept: bool
+    explore: float
 
     def check(self) -> None:
         """Refuse what cannot work, before the first event."""
@@ -37,9 +38,18 @@ class Combination:
             raise InvalidParameter(f'normalize must be None or "l2", got {self.normalize!r}.')
         if not isinstance(self.intercept, bool | np.bool_):
             raise InvalidType(f"intercept must be True or False, got {self.intercept!r}.")
+        explore = self.explore
+        if isinstance(explore, bool) or not isinstance(explore, int | float | np.integer | np.floating):
+            raise InvalidType(f"explore must be a share of the events in [0, 1], got {explore!r}.")
+        if not 0.0 <= explore <= 1.0:
+            raise InvalidParameter(f"explore must be a share of the events in [0, 1], got {explore}.")
+        if explore >= self.budget.least_share():
+            raise InvalidParameter(
+                f"explore={explore} would spend all of {self.budget!r}; explore less than {self.budget.least_share()}."
+            )
 
 
-def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any) -> Combination:
+def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any, explore: Any) -> Combination:
     """The combination that a classifier's parameters ask for."""
     update = PassiveAggressive1() if update is None else update
     query = Margin() if query is None else query
@@ -49,7 +59,7 @@ def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any
         )
     if not isinstance(query, QueryRule):
         raise InvalidType(f"query must be a query rule such as askance.queries.Margin(), got {query!r}.")
-    return Combination(update, query, as_budget(budget), normalize, intercept)
+    return Combination(update, query, as_budget(budget), normalize, intercept, explore)
 
 
 class Machine:
@@ -61,12 +71,20 @@ class Machine:
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
         predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin}
-        learning = predicting | {loop.learn: kernels.learn}
+        repeats = rules.update.weighted and not rules.update.weighs_itself
+        learning = predicting | {
+            loop.learn: importance.learn_repeatedly if repeats else kernels.learn,
+            importance.once: kernels.learn,
+            loop.forget: kernels.forget or loop.forget_nothing,
+        }
         asking = learning | {
             loop.score: score,
             loop.probability: rules.query.probability,
             loop.length: squared_norm if rules.query.reads_length else loop.unread_length,
-            loop.allows: rules.budget.allows,
+            loop.resume: rules.budget.kernels.resume,
+            loop.suspend: rules.budget.kernels.suspend,
+            loop.reckon: rules.budget.kernels.reckon,
+            loop.steer: rules.budget.kernels.steer,
         }
         self.play = specialise(loop.play, asking)
         self.teach = specialise(loop.teach, learning)
@@ -75,8 +93,12 @@ class Machine:
             names = ", ".join(type(part).__name__ for part in (rules.update, rules.query, rules.budget))
             self.play, self.teach, self.look = (explained(f, names) for f in (self.play, self.teach, self.look))
         self.parameters = Parameters(
-            rules.update.parameters(), rules.query.parameters(rules.update), rules.budget.parameters()
+            rules.update.parameters(),
+            rules.query.parameters(rules.update),
+            rules.budget.parameters(),
+            float(rules.explore),
         )
+        self.reads_time = rules.budget.reads_time
         self.preparation = Preparation(rules.normalize == "l2", n_features if rules.intercept else -1)
         self.weighted = bool(rules.update.weighted)
         self.probabilistic = rules.update.probabilistic

@@ -42,8 +42,15 @@ class Preset(NamedTuple):
         return {
             field.name: field.default
             for field in fields
-            if field.name not in self.fixed and field.default is not None and field.name != "per_class"
+            if field.name not in self.fixed
+            and field.default is not None
+            and field.name not in ("per_class", "weighted")
         }
+
+    @property
+    def can_be_weighted(self) -> bool:
+        """Whether a user may say if answers count with their importance weights; some names say it themselves."""
+        return "weighted" not in self.fixed
 
 
 def preset(
@@ -148,7 +155,7 @@ def find(name: str) -> Preset:
     return found
 
 
-COMMON = ("budget", "classes", "normalize", "intercept", "n_features", "random_state")
+COMMON = ("budget", "classes", "normalize", "intercept", "n_features", "random_state", "explore", "keep", "keep_for")
 
 
 def make(name: str, **parameters: Any) -> ActiveClassifier:
@@ -160,7 +167,8 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
         A name or alias of ``askance.algorithms()``, in whatever case.
     **parameters
         The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
-        every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``.
+        every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``,
+        ``explore``, ``keep``, ``keep_for``; and, where the name does not settle it, ``weighted``.
 
     Examples
     --------
@@ -177,11 +185,11 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
     common = {key: parameters.pop(key) for key in COMMON if key in parameters}
     known = row.parameters
     for key in parameters:
-        if key not in known:
+        if key not in known and not (key == "weighted" and row.can_be_weighted):
             letters = ", ".join(known) or "no parameters of its own"
             raise InvalidParameter(
                 f"{row.name} has no parameter {key!r}; it takes {letters}; and, like every algorithm, "
-                f"{', '.join(COMMON)}."
+                f"{', '.join(COMMON)}{', weighted' if row.can_be_weighted else ''}."
             )
     parameters |= row.fixed
 

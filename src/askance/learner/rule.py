@@ -119,6 +119,8 @@ class Kernels(NamedTuple):
     """Move the model after an answer."""
     score: Kernel | None = None
     """Predict with the variance that some query rules read; ``None``: this rule has no variance."""
+    forget: Kernel | None = None
+    """Make the event's features uncertain again before an answer is learned; ``None``: this rule forgets nothing."""
 
 
 @dataclasses.dataclass
@@ -133,7 +135,10 @@ class UpdateRule(Parameterised):
     probabilistic: ClassVar[bool] = False
     """Whether Phi(margin / sqrt(variance + 1)) is the probability of the second class."""
     weighted = False
-    """Whether an answer counts with its importance weight (a field in rules that offer the choice)."""
+    """Whether an answer counts with its importance weight, 1 / probability of asking (a field in rules that offer the
+    choice)."""
+    weighs_itself: ClassVar[bool] = False
+    """Whether the learning kernel takes weights above 1; otherwise they become several updates (see ``importance``)."""
     per_class = False
     """Whether two classes, too, get one weight vector each (a field in rules that offer the choice)."""
 

@@ -25,6 +25,10 @@ class Decision(NamedTuple):
     """Whether its label is wanted."""
     weight: float
     """1 / probability, the importance weight of an answer; 0 where the event could not be asked."""
+    ticket: int | None = None
+    """What the answer is told under, however late: the event's number, from 1. None: not asked."""
+    audit: bool = False
+    """Whether it was asked as part of the uniform sample that ``explore`` draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,8 @@ class Trace:
     """The probability with which the event could be asked."""
     asked: np.ndarray
     """Whether the label was bought."""
+    audit: np.ndarray
+    """Which of the labels bought belong to the uniform sample that ``explore`` draws."""
     seconds: float
     """The time the loop took, input checks left out."""
     margin_is_signed: bool = True

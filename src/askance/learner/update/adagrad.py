@@ -20,7 +20,7 @@ from math import sqrt
 from typing import ClassVar
 
 from askance.learner.prototypes import best_except, best_of, hinge_loss, judge
-from askance.learner.rule import Kernels, UpdateRule, positive
+from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, column_at, linear_margin, side, sign
 from askance.learner.state import Score
 
@@ -61,34 +61,34 @@ def score_many_with_rarity(parameters, state, event):
     return judge(scores, rarity)
 
 
-def average(table, vector, event, label, ridge, rate):
+def average(table, vector, event, label, ridge, rate, weight):
     """One dual-averaging step of one weight vector, for the subgradient g = -label x."""
     for i in range(event.start, event.stop):
         column = event.columns[i]
         gradient = -label * event.values[i]
-        table[column, SUM, vector] += gradient
-        table[column, SQUARES, vector] += gradient * gradient
+        table[column, SUM, vector] += weight * gradient
+        table[column, SQUARES, vector] += weight * gradient * gradient
         ridged_root = ridge + sqrt(table[column, SQUARES, vector])  # H_i
         table[column, RECIPROCAL, vector] = 1.0 / ridged_root
         table[column, WEIGHT, vector] = -rate * table[column, SUM, vector] / ridged_root
 
 
-def descend(table, vector, event, label, ridge, rate):
+def descend(table, vector, event, label, ridge, rate, weight):
     """One mirror-descent step of one weight vector, for the subgradient g = -label x."""
     for i in range(event.start, event.stop):
         column = event.columns[i]
         gradient = -label * event.values[i]
-        table[column, SQUARES, vector] += gradient * gradient
+        table[column, SQUARES, vector] += weight * gradient * gradient
         ridged_root = ridge + sqrt(table[column, SQUARES, vector])  # H_i
         table[column, RECIPROCAL, vector] = 1.0 / ridged_root
-        table[column, WEIGHT, vector] -= rate * gradient / ridged_root
+        table[column, WEIGHT, vector] -= weight * rate * gradient / ridged_root
 
 
 def learn_averaging(parameters, state, event, answer, said, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
     if sign(answer) * said.margin < 1.0:
-        average(state.table, 0, event, sign(answer), ridge, rate)
+        average(state.table, 0, event, sign(answer), ridge, rate, weight)
 
 
 def learn_averaging_of_many(parameters, state, event, answer, said, weight):
@@ -96,15 +96,15 @@ def learn_averaging_of_many(parameters, state, event, answer, said, weight):
     ridge = parameters[1]  # delta
     rival = best_except(state.scores, answer)
     if hinge_loss(state.scores, answer, rival) > 0.0:
-        average(state.table, answer, event, 1.0, ridge, rate)
-        average(state.table, rival, event, -1.0, ridge, rate)
+        average(state.table, answer, event, 1.0, ridge, rate, weight)
+        average(state.table, rival, event, -1.0, ridge, rate, weight)
 
 
 def learn_descending(parameters, state, event, answer, said, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
     if sign(answer) * said.margin < 1.0:
-        descend(state.table, 0, event, sign(answer), ridge, rate)
+        descend(state.table, 0, event, sign(answer), ridge, rate, weight)
 
 
 def learn_descending_of_many(parameters, state, event, answer, said, weight):
@@ -112,8 +112,35 @@ def learn_descending_of_many(parameters, state, event, answer, said, weight):
     ridge = parameters[1]  # delta
     rival = best_except(state.scores, answer)
     if hinge_loss(state.scores, answer, rival) > 0.0:
-        descend(state.table, answer, event, 1.0, ridge, rate)
-        descend(state.table, rival, event, -1.0, ridge, rate)
+        descend(state.table, answer, event, 1.0, ridge, rate, weight)
+        descend(state.table, rival, event, -1.0, ridge, rate, weight)
+
+
+def forget_squares(parameters, state, event):
+    """q fades, so that steps grow again."""
+    ridge = parameters[1]  # delta
+    memory = parameters[3]  # decay
+    if memory < 1.0:
+        table = state.table
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            for vector in range(table.shape[2]):
+                table[column, SQUARES, vector] *= memory
+                table[column, RECIPROCAL, vector] = 1.0 / (ridge + sqrt(table[column, SQUARES, vector]))
+
+
+def forget_sums(parameters, state, event):
+    """q and G fade, and with them the weights."""
+    rate = parameters[0]  # eta
+    memory = parameters[3]  # decay
+    forget_squares(parameters, state, event)
+    if memory < 1.0:
+        table = state.table
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            for vector in range(table.shape[2]):
+                table[column, SUM, vector] *= memory
+                table[column, WEIGHT, vector] = -rate * table[column, SUM, vector] * table[column, RECIPROCAL, vector]
 
 
 @dataclass
@@ -128,6 +155,10 @@ class DualAveraging(UpdateRule):
         The ridge added to H: how much evidence a feature needs before its step shrinks.
     per_class : bool, default False
         Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+    decay : float, default 1.0
+        How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -140,9 +171,11 @@ class DualAveraging(UpdateRule):
     eta: float = positive(1.0)
     delta: float = positive(1.0)
     per_class: bool = False
+    decay: float = share(1.0)
+    weighted: bool = False
 
-    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_averaging, score=score_with_rarity)
-    multiclass: ClassVar = Kernels(margin=best_of, learn=learn_averaging_of_many, score=score_many_with_rarity)
+    binary: ClassVar = Kernels(linear_margin, learn_averaging, score_with_rarity, forget_sums)
+    multiclass: ClassVar = Kernels(best_of, learn_averaging_of_many, score_many_with_rarity, forget_sums)
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0, 0.0)
@@ -160,6 +193,10 @@ class MirrorDescent(UpdateRule):
         The ridge added to H: how much evidence a feature needs before its step shrinks.
     per_class : bool, default False
         Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+    decay : float, default 1.0
+        How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -172,9 +209,11 @@ class MirrorDescent(UpdateRule):
     eta: float = positive(1.0)
     delta: float = positive(1.0)
     per_class: bool = False
+    decay: float = share(1.0)
+    weighted: bool = False
 
-    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_descending, score=score_with_rarity)
-    multiclass: ClassVar = Kernels(margin=best_of, learn=learn_descending_of_many, score=score_many_with_rarity)
+    binary: ClassVar = Kernels(linear_margin, learn_descending, score_with_rarity, forget_squares)
+    multiclass: ClassVar = Kernels(best_of, learn_descending_of_many, score_many_with_rarity, forget_squares)
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0)

@@ -13,6 +13,10 @@ inverse, a denominator for each:
     SOAL-diag    S_i -= (S_i x_i)^2 / (gamma + sum_j S_j x_j^2)        paper 3, Eq. 4
     OA3-diag     1 / S_i += x_i^2 / gamma                              as the authors' code does
 
+Forgetting (ours, diagonal only): before an answer is learned, the variances of its features are divided by ``decay``,
+up to the 1 they started with, as paper 5 does for its weights. A full covariance has no such bound that could be kept
+in O(d^2), and directions without events would grow without end; so it does not forget.
+
 Notes
 -----
 Paper 3 moves along the new S, where AROW moves along the old one; so S shrinks first. Since
@@ -26,8 +30,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from askance.learner.covariance import PRODUCT, multiply, quadratic_form, shrink, start_covariance
-from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of
-from askance.learner.rule import Kernels, UpdateRule, positive
+from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of
+from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, dot, linear_margin, side, sign
 from askance.learner.state import Score, State
 
@@ -39,11 +43,12 @@ def margin_and_full_variance(parameters, state, event):
     return Score(side(margin), margin, quadratic_form(state, event))
 
 
-def adapt_full(state, event, step, regulariser):
-    """S shrinks, then mu += step S_new x."""
+def adapt_full(state, event, step, regulariser, weight):
+    """S shrinks, then mu += step S_new x; an event of half the weight has twice the gamma and half the step."""
+    regulariser /= weight
     variance = multiply(state, event)
     if variance > 0.0:
-        step *= regulariser / (regulariser + variance)
+        step *= weight * (regulariser / (regulariser + variance))
         for k in range(state.matrix.shape[0]):
             state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
         shrink(state, regulariser + variance)
@@ -53,7 +58,7 @@ def learn_full(parameters, state, event, answer, said, weight):
     rate = parameters[0]  # eta
     regulariser = parameters[1]  # gamma
     if sign(answer) * said.margin < 1.0:
-        adapt_full(state, event, rate * sign(answer), regulariser)
+        adapt_full(state, event, rate * sign(answer), regulariser, weight)
 
 
 def learn_full_asymmetric(parameters, state, event, answer, said, weight):
@@ -61,7 +66,7 @@ def learn_full_asymmetric(parameters, state, event, answer, said, weight):
     regulariser = parameters[1]  # gamma
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
     if sign(answer) * said.margin < 1.0:
-        adapt_full(state, event, rate * importance * sign(answer), regulariser)
+        adapt_full(state, event, rate * importance * sign(answer), regulariser, weight)
 
 
 # --- diagonal --------------------------------------------------------------------------------------------
@@ -69,10 +74,10 @@ def learn_full_asymmetric(parameters, state, event, answer, said, weight):
 
 def learn_diagonal(parameters, state, event, answer, said, weight):
     rate = parameters[0]  # eta
-    regulariser = parameters[1]  # gamma
+    regulariser = parameters[1] / weight  # gamma
     if sign(answer) * said.margin < 1.0:
         variance = variance_of(state.table, event)
-        step = rate * sign(answer)
+        step = weight * rate * sign(answer)
         for i in range(event.start, event.stop):
             column = event.columns[i]
             value = event.values[i]
@@ -85,10 +90,10 @@ def learn_diagonal(parameters, state, event, answer, said, weight):
 
 def learn_diagonal_asymmetric(parameters, state, event, answer, said, weight):
     rate = parameters[0]  # eta
-    regulariser = parameters[1]  # gamma
+    regulariser = parameters[1] / weight  # gamma
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
     if sign(answer) * said.margin < 1.0:
-        step = rate * importance * sign(answer)
+        step = weight * rate * importance * sign(answer)
         for i in range(event.start, event.stop):
             column = event.columns[i]
             value = event.values[i]
@@ -96,6 +101,14 @@ def learn_diagonal_asymmetric(parameters, state, event, answer, said, weight):
             new = old / (1.0 + old * (value * value) / regulariser)
             state.table[column, VARIANCE, 0] = new
             state.table[column, WEIGHT, 0] += step * new * value
+
+
+def forget_diagonal(parameters, state, event):
+    forget_variances(state.table, event, parameters[2], 1.0)  # decay
+
+
+def forget_asymmetric(parameters, state, event):
+    forget_variances(state.table, event, parameters[3], 1.0)  # decay
 
 
 # --- the rules -------------------------------------------------------------------------------------------
@@ -125,6 +138,8 @@ class AdaptiveRegularization(FullCovariance):
         The step size of the mean.
     gamma : float, default 1.0
         The regulariser of the covariance: the smaller, the faster the variances shrink.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -136,6 +151,7 @@ class AdaptiveRegularization(FullCovariance):
 
     eta: float = positive(1.0)
     gamma: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_full, score=margin_and_full_variance)
 
@@ -150,6 +166,10 @@ class AdaptiveRegularizationDiagonal(DiagonalCovariance):
         The step size of the mean.
     gamma : float, default 1.0
         The regulariser of the variances: the smaller, the faster they shrink.
+    decay : float, default 1.0
+        How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -161,8 +181,10 @@ class AdaptiveRegularizationDiagonal(DiagonalCovariance):
 
     eta: float = positive(1.0)
     gamma: float = positive(1.0)
+    decay: float = share(1.0)
+    weighted: bool = False
 
-    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_diagonal, score=margin_and_variance)
+    binary: ClassVar = Kernels(linear_margin, learn_diagonal, margin_and_variance, forget_diagonal)
 
 
 @dataclass
@@ -177,6 +199,8 @@ class AsymmetricAdaptive(FullCovariance):
         The regulariser of the covariance.
     rho : float, default 1.0
         Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -189,6 +213,7 @@ class AsymmetricAdaptive(FullCovariance):
     eta: float = positive(1.0)
     gamma: float = positive(1.0)
     rho: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_full_asymmetric, score=margin_and_full_variance)
 
@@ -205,6 +230,10 @@ class AsymmetricAdaptiveDiagonal(DiagonalCovariance):
         The regulariser of the variances.
     rho : float, default 1.0
         Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
+    decay : float, default 1.0
+        How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -217,5 +246,7 @@ class AsymmetricAdaptiveDiagonal(DiagonalCovariance):
     eta: float = positive(1.0)
     gamma: float = positive(1.0)
     rho: float = positive(1.0)
+    decay: float = share(1.0)
+    weighted: bool = False
 
-    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_diagonal_asymmetric, score=margin_and_variance)
+    binary: ClassVar = Kernels(linear_margin, learn_diagonal_asymmetric, margin_and_variance, forget_asymmetric)

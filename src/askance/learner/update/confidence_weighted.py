@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import ClassVar
 
-from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of
-from askance.learner.rule import Kernels, UpdateRule, positive
+from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of
+from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, linear_margin, sign
 
 LEAST_VARIANCE = 1e-150
@@ -49,7 +49,7 @@ def learn_confidently(parameters, state, event, answer, said, weight):
     variance = variance_of(state.table, event)
     if variance <= 0.0:
         return
-    step = smallest_step(sign(answer) * said.margin, variance, confidence)
+    step = weight * smallest_step(sign(answer) * said.margin, variance, confidence)
     if step > 0.0:
         a = step * variance * confidence
         root_u = 2.0 * variance / (a + hypot(a, 2.0 * sqrt(variance)))
@@ -62,6 +62,10 @@ def learn_confidently(parameters, state, event, answer, said, weight):
             state.table[column, VARIANCE, 0] = max(LEAST_VARIANCE, old / (1.0 + gain * value * value * old))
 
 
+def forget_confidence(parameters, state, event):
+    forget_variances(state.table, event, parameters[1], 1.0)  # decay
+
+
 @dataclass
 class ConfidenceWeighted(UpdateRule):
     """The smallest change of the weights' distribution that puts the event on its side (CW-diag).
@@ -71,6 +75,10 @@ class ConfidenceWeighted(UpdateRule):
     phi : float, default 1.0
         The confidence wanted, in standard deviations: the event must be on its side with
         probability Phi(phi).
+    decay : float, default 1.0
+        How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -82,8 +90,10 @@ class ConfidenceWeighted(UpdateRule):
     """
 
     phi: float = positive(1.0)
+    decay: float = share(1.0)
+    weighted: bool = False
 
-    binary: ClassVar = Kernels(margin=linear_margin, learn=learn_confidently, score=margin_and_variance)
+    binary: ClassVar = Kernels(linear_margin, learn_confidently, margin_and_variance, forget_confidence)
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0)

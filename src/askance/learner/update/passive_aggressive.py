@@ -31,16 +31,16 @@ from askance.learner.sparse import add, linear_margin, sign, squared_norm
 # --- how far to move -------------------------------------------------------------------------------------
 
 
-def full_step(loss, squared_length):
-    return loss / squared_length
+def full_step(loss, squared_length, weight):
+    return weight * loss / squared_length
 
 
-def capped_step(loss, squared_length, cap):
-    return min(cap, loss / squared_length)
+def capped_step(loss, squared_length, cap, weight):
+    return min(weight * cap, loss / squared_length)
 
 
-def soft_step(loss, squared_length, cap):
-    return loss / (squared_length + 1.0 / (2.0 * cap))
+def soft_step(loss, squared_length, cap, weight):
+    return weight * loss / (squared_length + 1.0 / (2.0 * cap))
 
 
 # --- two classes -----------------------------------------------------------------------------------------
@@ -49,21 +49,21 @@ def soft_step(loss, squared_length, cap):
 def learn_full(parameters, state, event, answer, said, weight):
     loss = max(0.0, 1.0 - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * full_step(loss, squared_norm(event)))
+        add(state.table, 0, event, sign(answer) * full_step(loss, squared_norm(event), weight))
 
 
 def learn_capped(parameters, state, event, answer, said, weight):
     cap = parameters[0]  # C
     loss = max(0.0, 1.0 - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap))
+        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap, weight))
 
 
 def learn_soft(parameters, state, event, answer, said, weight):
     cap = parameters[0]  # C
     loss = max(0.0, 1.0 - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * soft_step(loss, squared_norm(event), cap))
+        add(state.table, 0, event, sign(answer) * soft_step(loss, squared_norm(event), cap, weight))
 
 
 def learn_cost_sensitive(parameters, state, event, answer, said, weight):
@@ -71,7 +71,7 @@ def learn_cost_sensitive(parameters, state, event, answer, said, weight):
     wanted = parameters[1] if answer == 1 else 1.0  # rho_y
     loss = max(0.0, wanted - sign(answer) * said.margin)
     if loss > 0.0:
-        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap))
+        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap, weight))
 
 
 def learn_prediction_based(parameters, state, event, answer, said, weight):
@@ -79,7 +79,7 @@ def learn_prediction_based(parameters, state, event, answer, said, weight):
     cost = parameters[1] if answer == 1 else 1.0  # rho_y
     if said.predicted != answer:
         loss = abs(said.margin) + sqrt(cost)
-        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap))
+        add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap, weight))
 
 
 # --- more classes ----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def learn_full_of_many(parameters, state, event, answer, said, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
-        move_apart(state.table, answer, rival, event, full_step(loss, 2.0 * squared_norm(event)))
+        move_apart(state.table, answer, rival, event, full_step(loss, 2.0 * squared_norm(event), weight))
 
 
 def learn_capped_of_many(parameters, state, event, answer, said, weight):
@@ -97,7 +97,7 @@ def learn_capped_of_many(parameters, state, event, answer, said, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
-        move_apart(state.table, answer, rival, event, capped_step(loss, 2.0 * squared_norm(event), cap))
+        move_apart(state.table, answer, rival, event, capped_step(loss, 2.0 * squared_norm(event), cap, weight))
 
 
 def learn_soft_of_many(parameters, state, event, answer, said, weight):
@@ -105,7 +105,7 @@ def learn_soft_of_many(parameters, state, event, answer, said, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
-        move_apart(state.table, answer, rival, event, soft_step(loss, 2.0 * squared_norm(event), cap))
+        move_apart(state.table, answer, rival, event, soft_step(loss, 2.0 * squared_norm(event), cap, weight))
 
 
 # --- the rules -------------------------------------------------------------------------------------------
@@ -119,6 +119,8 @@ class PassiveAggressive(UpdateRule):
     ----------
     per_class : bool, default False
         Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class PassiveAggressive(UpdateRule):
     """
 
     per_class: bool = False
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_full)
     multiclass: ClassVar = Kernels(margin=best_of, learn=learn_full_of_many)
@@ -144,6 +147,8 @@ class PassiveAggressive1(UpdateRule):
         Largest step one answer may cause.
     per_class : bool, default False
         Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -156,6 +161,7 @@ class PassiveAggressive1(UpdateRule):
 
     C: float = positive(1.0)
     per_class: bool = False
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_capped)
     multiclass: ClassVar = Kernels(margin=best_of, learn=learn_capped_of_many)
@@ -171,6 +177,8 @@ class PassiveAggressive2(UpdateRule):
         Softness of a step.
     per_class : bool, default False
         Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -183,6 +191,7 @@ class PassiveAggressive2(UpdateRule):
 
     C: float = positive(1.0)
     per_class: bool = False
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_soft)
     multiclass: ClassVar = Kernels(margin=best_of, learn=learn_soft_of_many)
@@ -198,6 +207,8 @@ class CostSensitivePassiveAggressive(UpdateRule):
         Largest step one answer may cause. The paper's bounds assume C >= rho.
     rho : float, default 1.0
         Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -210,6 +221,7 @@ class CostSensitivePassiveAggressive(UpdateRule):
 
     C: float = positive(1.0)
     rho: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_cost_sensitive)
 
@@ -224,6 +236,8 @@ class PredictionBasedPassiveAggressive(UpdateRule):
         Largest step one answer may cause.
     rho : float, default 1.0
         Cost of a missed event of the second class, in units of one of the first.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -236,5 +250,6 @@ class PredictionBasedPassiveAggressive(UpdateRule):
 
     C: float = positive(1.0)
     rho: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_prediction_based)

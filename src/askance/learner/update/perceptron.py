@@ -20,12 +20,12 @@ from askance.learner.sparse import add, linear_margin, sign
 
 def learn_from_mistake(parameters, state, event, answer, said, weight):
     if said.predicted != answer:
-        add(state.table, 0, event, sign(answer))
+        add(state.table, 0, event, weight * sign(answer))
 
 
 def learn_from_mistake_of_many(parameters, state, event, answer, said, weight):
     if said.predicted != answer:
-        move_apart(state.table, answer, said.predicted, event, 1.0)
+        move_apart(state.table, answer, said.predicted, event, weight)
 
 
 def learn_below_uneven_margin(parameters, state, event, answer, said, weight):
@@ -34,7 +34,7 @@ def learn_below_uneven_margin(parameters, state, event, answer, said, weight):
     rate = parameters[2]  # eta
     wanted = margin_positive if answer == 1 else margin_negative
     if sign(answer) * said.margin <= wanted:
-        add(state.table, 0, event, rate * sign(answer))
+        add(state.table, 0, event, weight * rate * sign(answer))
 
 
 @dataclass
@@ -45,6 +45,8 @@ class Perceptron(UpdateRule):
     ----------
     per_class : bool, default False
         Keep one weight vector per class even for two classes, as the multi-class algorithms do.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Perceptron(UpdateRule):
     """
 
     per_class: bool = False
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_from_mistake)
     multiclass: ClassVar = Kernels(margin=best_of, learn=learn_from_mistake_of_many)
@@ -71,6 +74,8 @@ class UnevenMarginPerceptron(UpdateRule):
         makes the model more willing to predict it.
     eta : float, default 1.0
         The step size.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -84,5 +89,6 @@ class UnevenMarginPerceptron(UpdateRule):
     tau_pos: float = finite(1.0)
     tau_neg: float = finite(1.0)
     eta: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_below_uneven_margin)

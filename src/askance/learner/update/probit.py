@@ -104,6 +104,7 @@ class Probit(UpdateRule):
     decay: float = share(1.0)
     weighted: bool = True
 
+    weighs_itself: ClassVar = True
     probabilistic: ClassVar = True
     binary: ClassVar = Kernels(margin=margin_and_variance, learn=learn_moments, score=margin_and_variance)
 

@@ -40,10 +40,10 @@ def learn_full(parameters, state, event, answer, said, weight):
         along = dot(state.table, event)
         variance = multiply(state, event)
         if variance > 0.0:
-            step = (sign(answer) - along) / (1.0 + variance)
+            step = weight * (sign(answer) - along) / (1.0 + weight * variance)
             for k in range(state.matrix.shape[0]):
                 state.table[k, WEIGHT, 0] += step * state.work[PRODUCT, k]
-            shrink(state, 1.0 + variance)
+            shrink(state, 1.0 / weight + variance)
 
 
 def diagonal_margin(parameters, state, event):
@@ -65,8 +65,8 @@ def learn_diagonal(parameters, state, event, answer, said, weight):
         for i in range(event.start, event.stop):
             column = event.columns[i]
             value = event.values[i]
-            state.table[column, WEIGHT, 0] += sign(answer) * value
-            state.table[column, SQUARES, 0] += value * value
+            state.table[column, WEIGHT, 0] += weight * sign(answer) * value
+            state.table[column, SQUARES, 0] += weight * value * value
 
 
 @dataclass
@@ -77,6 +77,8 @@ class SecondOrderPerceptron(UpdateRule):
     ----------
     a : float, default 1.0
         The ridge: how much evidence it takes before a direction counts as familiar.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class SecondOrderPerceptron(UpdateRule):
     """
 
     a: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=full_margin, learn=learn_full, score=full_margin)
 
@@ -103,6 +106,8 @@ class SecondOrderPerceptronDiagonal(UpdateRule):
     ----------
     a : float, default 1.0
         The ridge: how much evidence it takes before a feature counts as familiar.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -113,6 +118,7 @@ class SecondOrderPerceptronDiagonal(UpdateRule):
     """
 
     a: float = positive(1.0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=diagonal_margin, learn=learn_diagonal, score=diagonal_margin)
 

@@ -136,15 +136,15 @@ def learn_sketched(parameters, state, event, answer, said, weight):
     regulariser = parameters[1]  # gamma
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
     size = state.table.shape[1] - FIRST
-    state.extra[CLOCK] += 1.0
+    state.extra[CLOCK] += weight
     project(state, event)
     for direction in range(size):
         turned = state.work[PROJECTION, direction] / sqrt(regulariser)
-        state.work[TURNED, direction] = turned
-        state.extra[ENERGY + direction] += turned * turned
+        state.work[TURNED, direction] = weight * turned
+        state.extra[ENERGY + direction] += weight * turned * turned
     turn_towards(state, event, regulariser, squared_norm(event))
     if sign(answer) * said.margin < 1.0:
-        step = rate * importance * sign(answer)
+        step = weight * rate * importance * sign(answer)
         project(state, event)
         add(state.table, 0, event, step)
         for direction in range(size):
@@ -200,8 +200,9 @@ def learn_sparsely(parameters, state, event, answer, said, weight):
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
     root = sqrt(regulariser)
     squared_length = squared_norm(event) / regulariser
-    state.extra[CLOCK] += 1.0
-    if squared_length / state.extra[CLOCK] > sqrt(GRAM_LIMIT):
+    state.extra[CLOCK] += weight
+    is_long = weight * squared_length / state.extra[CLOCK] > sqrt(GRAM_LIMIT)
+    if is_long:
         fold(state)
     offset, turn, gram = small_parts(state)
     size = offset.size
@@ -210,14 +211,15 @@ def learn_sparsely(parameters, state, event, answer, said, weight):
     for direction in range(size):
         state.work[PROJECTION, direction] /= root
         state.work[TURNED, direction] /= root
-        state.work[STEP, direction] = state.work[PROJECTION, direction] / state.extra[CLOCK]
-        state.extra[ENERGY + direction] += state.work[TURNED, direction] ** 2
-    if squared_length / state.extra[CLOCK] > sqrt(GRAM_LIMIT):  # just folded: U = V, b = 0
+        state.work[STEP, direction] = weight * state.work[PROJECTION, direction] / state.extra[CLOCK]
+        state.extra[ENERGY + direction] += weight * state.work[TURNED, direction] ** 2
+        state.work[TURNED, direction] *= weight
+    if is_long:  # just folded: U = V, b = 0
         turn_towards(state, event, regulariser, squared_norm(event))
     else:
         move_sparsely(state, event, root, squared_length)
     if sign(answer) * said.margin < 1.0:
-        step = rate * importance * sign(answer)
+        step = weight * rate * importance * sign(answer)
         project(state, event)
         turn_projection(state)
         add(state.table, 0, event, step)
@@ -322,6 +324,8 @@ class AsymmetricAdaptiveSketched(UpdateRule):
         The number of directions m.
     sketch_seed : int, default 0
         Seed of the directions the sketch starts with.
+    weighted : bool, default False
+        Count an answer with its importance weight, 1 / probability of asking.
 
     Examples
     --------
@@ -336,6 +340,7 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     rho: float = positive(1.0)
     sketch_size: int = whole(5, least=1)
     sketch_seed: int = whole(0, least=0)
+    weighted: bool = False
 
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_sketched, score=sketched_score)
 
@@ -373,7 +378,7 @@ class AsymmetricAdaptiveSparseSketched(AsymmetricAdaptiveSketched):
 
     Parameters
     ----------
-    eta, gamma, rho, sketch_size, sketch_seed
+    eta, gamma, rho, sketch_size, sketch_seed, weighted
         As for ``AsymmetricAdaptiveSketched``.
 
     Examples

@@ -1,0 +1,132 @@
+"""Asked events that wait for their answers, and the answers that came.
+
+An answer may come at once, days later, out of order, twice, or never. What it will need is kept under the event's
+number: its features as the model saw them, what was predicted, and with which probability it was asked. The store is
+bounded: the oldest ticket is dropped first, and so is, of as many answered ones, the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from askance.errors import UnknownTicket
+from askance.learner.loop import Block
+
+
+class Waiting(NamedTuple):
+    """An asked event without an answer."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    predicted: int
+    probability: float
+
+    @property
+    def block(self) -> Block:
+        return Block(np.array([0, len(self.columns)]), self.columns, self.values)
+
+
+class Answered(NamedTuple):
+    """The answer a ticket got, with the event, which a correction needs."""
+
+    event: Waiting
+    answer: int
+
+
+class Tickets:
+    """Open and answered tickets by the event's number, oldest first."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, Waiting] = {}
+        self.answered: dict[int, Answered] = {}
+
+    def issue(self, number: int, event: Waiting, most: int, longest: int | None) -> int | None:
+        """Keep an asked event; what is now too old or too much is dropped. None: it cannot be kept."""
+        if most == 0:
+            return None
+        self.open[number] = event
+        if len(self.open) > most:
+            del self.open[next(iter(self.open))]
+        if longest is not None:
+            self.expire(number - longest)
+        return number
+
+    def expire(self, number: int) -> None:
+        """Drop what is open or answered and as old as this event or older."""
+        for kept in (self.open, self.answered):
+            while kept and (oldest := next(iter(kept))) <= number:
+                del kept[oldest]
+
+    def close(self, number: int, answer: int, most: int) -> None:
+        """An open or already answered ticket has this answer now."""
+        event = self.open.pop(number) if number in self.open else self.answered.pop(number).event
+        self.answered[number] = Answered(event, answer)
+        if len(self.answered) > most:
+            del self.answered[next(iter(self.answered))]
+
+    def forget(self, number: int) -> None:
+        """No answer will come."""
+        if self.open.pop(number, None) is None:
+            raise self.unknown(number)
+
+    def unknown(self, number: object) -> UnknownTicket:
+        """The error for a ticket that is not open."""
+        if number in self.answered:
+            return UnknownTicket(f"ticket {number!r} has its answer already.")
+        return UnknownTicket(
+            f"there is no open ticket {number!r}: it was never given out, was forgotten, or was dropped because too "
+            "many were waiting (keep) or it was too old (keep_for)."
+        )
+
+    def move(self, kept: np.ndarray) -> None:
+        """The features have new places: column i is now ``kept[i]``."""
+        for number, event in self.open.items():
+            self.open[number] = event._replace(columns=kept[event.columns].astype(np.int32))
+        for number, (event, answer) in self.answered.items():
+            self.answered[number] = Answered(event._replace(columns=kept[event.columns].astype(np.int32)), answer)
+
+    # --- as arrays, for files ----------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything, in a few arrays."""
+        everything = list(self._all())
+        events = [event for _, event, _ in everything]
+        nothing: list[np.ndarray] = [np.empty(0)]
+        return {
+            "ticket_numbers": np.array([number for number, _, _ in everything], np.int64),
+            "ticket_answers": np.array([answer for _, _, answer in everything], np.int64),
+            "ticket_predicted": np.array([event.predicted for event in events], np.int64),
+            "ticket_probability": np.array([event.probability for event in events], np.float64),
+            "ticket_starts": np.cumsum([0, *(len(event.columns) for event in events)], dtype=np.int64),
+            "ticket_columns": np.concatenate([event.columns for event in events] or nothing).astype(np.int32),
+            "ticket_values": np.concatenate([event.values for event in events] or nothing).astype(np.float64),
+        }
+
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """The tickets that ``arrays`` described."""
+        tickets = cls()
+        starts = arrays["ticket_starts"]
+        for i, number in enumerate(arrays["ticket_numbers"].tolist()):
+            which = slice(starts[i], starts[i + 1])
+            event = Waiting(
+                arrays["ticket_columns"][which].copy(),
+                arrays["ticket_values"][which].copy(),
+                int(arrays["ticket_predicted"][i]),
+                float(arrays["ticket_probability"][i]),
+            )
+            answer = int(arrays["ticket_answers"][i])
+            if answer < 0:
+                tickets.open[number] = event
+            else:
+                tickets.answered[number] = Answered(event, answer)
+        return tickets
+
+    def _all(self) -> Iterator[tuple[int, Waiting, int]]:
+        for number, event in self.open.items():
+            yield number, event, -1
+        for number, (event, answer) in self.answered.items():
+            yield number, event, answer

@@ -1,0 +1,237 @@
+"""Budgets are promises: never exceeded, spent evenly, the same for any division of the stream."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import askance
+from askance.budgets import Fixed, PerPeriod, Rate
+from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from tests.data import load
+
+RULES = ("PEA", "PAA-I", "SEL-ada", "CSPAA(a)", "D-ADA", "D-ADA-I", "SOAL", "SOAL-diag", "OA3-diag", "OAAL",
+         "UOAL-entropy", "UOAL-margin", "RPA-I", "PA-I", "MPAA-I", "MD-ADA")  # fmt: skip
+DAY = 86_400.0
+
+
+def a_stream(n=20_000, d=20, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) * noise * d**0.5 > 0, 1, -1)
+    return X, y
+
+
+def allowed(rate, n, burst=12):
+    t = np.arange(1, n + 1)
+    return np.maximum(rate * t, burst + 0.96 * rate * t)
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return a_stream()
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("rate", [0.02, 0.1])
+def test_a_rate_is_held_by_every_rule(name, rate, stream):
+    X, y = stream
+    trace = askance.make(name, budget=Rate(rate), random_state=1).run(X, y)
+    spent = np.cumsum(trace.asked)
+    assert (spent <= allowed(rate, len(y))).all()
+    assert spent[-1] == pytest.approx(rate * len(y), rel=0.05)
+    window = int(200 / rate)
+    within = (spent[2 * window - 1 :] - spent[window - 1 : -window]) / 200
+    assert within.size == 0 or (within.min() > 0.75 and within.max() < 1.25)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_weights_of_the_asked_events_add_up_to_the_events(name, stream):
+    X, y = stream
+    for options in (
+        {"budget": Rate(0.05)},
+        {"budget": Rate(0.05), "explore": 0.01},
+        {"explore": 0.02},
+        {"budget": 3000},
+    ):
+        trace = askance.make(name, random_state=3, **options).run(X, y)
+        could = trace.probability > 0
+        total = (trace.asked[could] / trace.probability[could]).sum()
+        deviation = np.sqrt((1 / trace.probability[could] - 1).sum())
+        assert abs(total - could.sum()) <= 3.5 * deviation + 1e-6
+
+
+@pytest.mark.parametrize("name", ["PAA-I", "SOAL-diag", "D-ADA-I", "UOAL-entropy", "MPAA-I"])
+@pytest.mark.parametrize(
+    "budget",
+    [Rate(0.1), Rate(0.1, burst=40) & Fixed(300), PerPeriod(150, "1d"), PerPeriod(9, "1h", carry=True) & Rate(0.3)],
+)
+def test_calls_of_any_size_and_asking_one_by_one_decide_the_same(name, budget):
+    X, y = a_stream(600, 8)
+    times = np.sort(np.random.default_rng(5).uniform(0, 3 * DAY, len(y)))
+
+    def make():
+        return askance.make(name, budget=budget, classes=[-1, 1], explore=0.005, random_state=7)
+
+    whole = make().run(X, y, times=times)
+    clf, parts = make(), []
+    for which in np.array_split(np.arange(len(y)), [1, 2, 40, 41, 333]):
+        parts.append(clf.run(X[which], y[which], times=times[which]))
+    for field in ("predicted", "margin", "probability", "asked", "audit"):
+        assert np.array_equal(getattr(whole, field), np.concatenate([getattr(part, field) for part in parts]))
+    clf = make()
+    for t in range(len(y)):
+        decision = clf.ask(X[t], time=times[t])
+        assert (decision.margin, decision.probability) == (whole.margin[t], whole.probability[t])
+        assert (decision.asked, decision.audit) == (whole.asked[t], whole.audit[t])
+        if decision.asked:
+            clf.tell(ticket=decision.ticket, y=y[t])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 1000), rate=st.sampled_from([0.005, 0.05, 0.3, 0.9, 1.0]), burst=st.sampled_from([0, 1, 12, 80])
+)
+def test_the_ceiling_holds_on_any_stream(seed, rate, burst):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 3000))
+    X = rng.normal(size=(n, 3)) * rng.choice([1e-6, 1.0, 1e6], size=(n, 1))
+    X[rng.random(n) < 0.3] = 0.0
+    y = rng.integers(0, 2, n)
+    budget = Rate(rate, burst=burst)
+    trace = askance.make("SOAL-diag", budget=budget, classes=[0, 1], random_state=seed).run(X, y)
+    assert (np.cumsum(trace.asked) <= allowed(rate, n, burst)).all()
+
+
+@pytest.mark.parametrize("carry", [False, True])
+def test_so_many_a_day_and_not_one_more(carry, stream):
+    X, y = stream
+    rng = np.random.default_rng(2)
+    # busy days, a nightly lull, a day without events
+    times = np.sort(np.concatenate([day * DAY + 0.6 * DAY * rng.beta(2, 3, 4000) for day in (0, 1, 3, 4, 5)]))
+    trace = askance.make("SOAL-diag", budget=PerPeriod(200, "1d", carry=carry), random_state=0).run(X, y, times=times)
+    days = np.floor(times / DAY).astype(int)
+    spent = np.bincount(days[trace.asked], minlength=6)
+    if carry:
+        assert (np.cumsum(spent) <= 200 * np.arange(1, 7)).all()
+        assert spent[3] > 250  # the empty day's labels
+    else:
+        assert spent.max() <= 200
+        assert (spent[[0, 1, 3, 4, 5]] > [80, 190, 190, 190, 190]).all()  # from the second day on the lull is known
+    first_hours = (times / DAY - days) < 0.1
+    assert trace.asked[first_hours].sum() < 0.35 * spent.sum()  # spread, not spent at once
+
+
+def test_a_day_that_is_busy_throughout_spends_nearly_all(stream):
+    X, y = stream
+    times = np.linspace(0, 5 * DAY, len(y), endpoint=False)
+    trace = askance.make("PAA-I", budget=PerPeriod(200, "1d"), random_state=0).run(X, y, times=times)
+    spent = np.bincount((times // DAY).astype(int)[trace.asked])
+    assert spent.max() <= 200
+    assert spent.min() >= 190
+
+
+def test_budgets_combine(stream):
+    X, y = stream
+    times = np.linspace(0, 5 * DAY, len(y), endpoint=False)
+    trace = askance.make("PAA-I", budget=Fixed(500) & PerPeriod(200, "1d") & Rate(0.02), random_state=0).run(
+        X, y, times
+    )
+    assert trace.asked.sum() <= 400
+    assert np.bincount((times // DAY).astype(int)[trace.asked]).max() <= 200
+    assert askance.make("PAA-I", budget=Rate(0.5) & 100, random_state=0).run(X, y).asked.sum() == 100
+    assert askance.make("PAA-I", budget=100 & Rate(0.5), random_state=0).run(X, y).asked.sum() == 100
+
+
+def test_time_that_steps_back_breaks_no_promise(stream):
+    X, y = stream
+    times = np.linspace(0, 3 * DAY, len(y))
+    shuffled = times + np.random.default_rng(0).normal(0, 7200, len(y))
+    trace = askance.make("PAA-I", budget=PerPeriod(50, "1d"), random_state=0).run(X, y, times=shuffled)
+    latest = np.maximum.accumulate(shuffled)
+    assert np.bincount((latest // DAY).astype(int)[trace.asked] + 1).max() <= 50
+
+
+def test_audits_are_a_uniform_sample_of_the_events(stream):
+    X, y = stream
+    trace = askance.make("PAA-I", budget=Rate(0.05), explore=0.02, random_state=0).run(X, y)
+    assert (trace.asked[trace.audit]).all()
+    assert trace.probability.min() >= 0.02
+    assert trace.audit.sum() == pytest.approx(0.02 * len(y), abs=3 * np.sqrt(0.02 * len(y)))
+    uniforms = np.random.default_rng(0).random(len(y))
+    assert np.array_equal(trace.audit, uniforms < 0.02)
+    large = np.abs(trace.margin) > np.median(np.abs(trace.margin))
+    share = large[trace.audit].mean()
+    assert abs(share - 0.5) < 3 * np.sqrt(0.25 / trace.audit.sum())
+
+
+def test_events_without_features_are_audited_but_teach_nothing():
+    X = sp.csr_matrix((500, 4))
+    trace = askance.make("PAA-I", classes=[0, 1], explore=0.2, random_state=0).run(X, np.zeros(500, int))
+    assert trace.asked.sum() == trace.audit.sum() > 50
+    assert np.isfinite(trace.margin).all()
+
+
+def test_a_saved_budget_goes_on(tmp_path, stream):
+    X, y = stream
+    times = np.linspace(0, 5 * DAY, len(y), endpoint=False)
+    for budget in (Rate(0.05), Fixed(700) & PerPeriod(200, "1d", carry=True)):
+        whole = askance.make("SOAL-diag", budget=budget, random_state=0).run(X, y, times=times)
+        clf = askance.make("SOAL-diag", budget=budget, random_state=0)
+        clf.run(X[:7001], y[:7001], times=times[:7001])
+        clf.save(tmp_path / "model")
+        rest = askance.load(tmp_path / "model").run(X[7001:], y[7001:], times=times[7001:])
+        assert np.array_equal(rest.probability, whole.probability[7001:])
+
+
+@pytest.mark.parametrize(
+    ("budget", "sentence"),
+    [
+        (lambda: Rate(0.0), r"Rate: r must be in \(0, 1\], got 0"),
+        (lambda: Rate(500), r"To allow 500 labels in total use budget=500"),
+        (lambda: Rate(0.1, burst=-1), "burst must be a finite number of 0 or more"),
+        (lambda: PerPeriod(10, "1y"), 'period must be a time such as "1d"'),
+        (lambda: PerPeriod(0, "1d"), "n must be a whole number of 1 or more"),
+        (lambda: Rate(0.1) & "many", "budget must be None, a whole number or a Budget"),
+        (lambda: askance.make("PAA-I", budget=0.02), r"use budget=askance.budgets.Rate\(0.02\)"),
+        (lambda: askance.make("PAA-I", budget=Rate(0.02), explore=0.05), "explore=0.05 would spend all of"),
+        (lambda: askance.make("PAA-I", explore=2), r"explore must be a share of the events in \[0, 1\], got 2"),
+        (
+            lambda: askance.make("PAA-I", explore="much"),
+            r"explore must be a share of the events in \[0, 1\], got 'much'",
+        ),
+    ],
+)
+def test_a_budget_that_cannot_work_is_refused(budget, sentence):
+    with pytest.raises((InvalidParameter, InvalidType), match=sentence):
+        budget()
+
+
+def test_times_are_wanted_where_the_budget_reads_them(stream):
+    X, y = stream
+    clf = askance.make("PAA-I", budget=PerPeriod(5, "1d"), classes=[-1, 1])
+    with pytest.raises(InvalidInput, match="needs the time of each event"):
+        clf.run(X, y)
+    with pytest.raises(InvalidInput, match="needs the time of each event"):
+        clf.ask(X[0])
+    with pytest.raises(InvalidInput, match="there are 3 times for 20000 events"):
+        clf.run(X, y, times=[1, 2, 3])
+    with pytest.raises(InvalidInput, match="finite numbers of seconds"):
+        clf.ask(X[0], time=float("nan"))
+    assert clf.events_seen_ == 0
+
+
+@pytest.mark.parametrize("name", ["w8a", "elec2", "kddcup99_10pct", "spambase"])
+@pytest.mark.parametrize("rule", ["PAA-I", "SOAL-diag", "D-ADA-I", "UOAL-entropy"])
+def test_rates_hold_on_real_streams_in_their_own_order(name, rule):
+    X, y = load(name)
+    if not sp.issparse(X):
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    y = np.where(y == y[0], 1, -1)
+    for rate in (0.005, 0.1):
+        trace = askance.make(rule, budget=Rate(rate), random_state=0, intercept=True).run(X, y)
+        spent, expected = np.cumsum(trace.asked), rate * len(y)
+        assert (spent <= allowed(rate, len(y))).all()
+        assert abs(spent[-1] - expected) <= (0.05 * expected if expected >= 400 else 2 * np.sqrt(expected))

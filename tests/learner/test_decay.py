@@ -1,0 +1,71 @@
+"""Forgetting: what a memory factor below one does, and that one does nothing."""
+
+import numpy as np
+import pytest
+
+import askance
+
+RULES = ["SOAL-diag", "OA3-diag", "CW-diag", "D-ADA", "D-AMD", "UOAL-entropy", "MD-ADA"]
+
+
+def a_turning_world(n=4000, d=20):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
+    before, after = rng.normal(size=d), rng.normal(size=d)
+    return X, np.where(np.where(np.arange(n) < n // 2, X @ before, X @ after) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_factor_of_one_is_the_rule_as_printed(name):
+    X, y = a_turning_world(600)
+    plain, kept = askance.make(name, random_state=0), askance.make(name, random_state=0, decay=1.0)
+    assert np.array_equal(plain.run(X, y).margin, kept.run(X, y).margin)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_model_that_forgets_still_learns(name):
+    X, y = a_turning_world()
+    trace = askance.make(name, random_state=0, decay=0.99).run(X, y)
+    assert np.isfinite(trace.margin).all()
+    assert np.mean(trace.predicted[1000:2000] == y[1000:2000]) > 0.85
+    assert np.mean(trace.predicted[3000:] == y[3000:]) > 0.65
+
+
+def test_forgetting_gains_much_where_variances_have_run_out():
+    X, y = a_turning_world()
+    late = slice(2000, 2600)
+    for name in ("SOAL-diag", "OA3-diag", "UOAL-entropy"):
+        right = [
+            np.mean(askance.make(name, random_state=0, decay=decay).run(X, y).predicted[late] == y[late])
+            for decay in (1.0, 0.98)
+        ]
+        assert right[1] > right[0] + 0.03, name
+
+
+def test_no_weight_becomes_less_certain_than_it_was_at_first():
+    X, y = a_turning_world()
+    for name in ("SOAL-diag", "OA3-diag", "CW-diag"):
+        clf = askance.make(name, random_state=0, decay=0.5)
+        clf.run(X, y)
+        variances = clf._state.table[:, 1, 0]
+        assert variances.max() <= 1.0
+        assert variances.min() > 0.0
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_run_and_ask_and_tell_agree_while_forgetting(name):
+    X, y = a_turning_world(400)
+    played = askance.make(name, random_state=0, decay=0.9, classes=[-1, 1])
+    trace = played.run(X, y)
+    clf = askance.make(name, random_state=0, decay=0.9, classes=[-1, 1])
+    for t, x in enumerate(X):
+        decision = clf.ask(x)
+        assert decision.margin == trace.margin[t]
+        if decision.asked:
+            clf.tell(ticket=decision.ticket, y=y[t])
+    assert np.array_equal(played.coef_, clf.coef_)
+
+
+def test_a_full_covariance_does_not_offer_it():
+    with pytest.raises(askance.errors.InvalidParameter, match="has no parameter 'decay'"):
+        askance.make("SOAL", decay=0.9)
