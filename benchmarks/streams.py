@@ -75,6 +75,19 @@ def w8a(repeats: int = 10, seed: int = 0) -> Stream:
     return Stream("w8a", csr(X.data, X.indices, X.indptr, X.shape), y)
 
 
+def real_set(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
+    """A real set in its own order: sparse ones as they are, dense ones standardised."""
+    stored = np.load(data_file(f"{name}.npz"))
+    if "indptr" in stored:
+        X = csr(stored["data"], stored["indices"], stored["indptr"], tuple(stored["shape"]))
+    else:
+        dense = stored["X"].astype(np.float64)
+        spread = dense.std(axis=0)
+        X = sp.csr_matrix((dense - dense.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+        X = csr(X.data, X.indices, X.indptr, X.shape)
+    return X, stored["y"].astype(np.int64)
+
+
 def url_like(n_events: int = URL_EVENTS, n_features: int = URL_FEATURES, seed: int = 0) -> Stream:
     """A stand-in for the URL reputation stream: about 115 of 3.2 million features in each event.
 

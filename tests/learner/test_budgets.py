@@ -23,7 +23,7 @@ def a_stream(n=20_000, d=20, seed=0, noise=0.1):
     return X, y
 
 
-def allowed(rate, n, burst=12):
+def allowed(rate, n, burst=10):
     t = np.arange(1, n + 1)
     return np.maximum(rate * t, burst + 0.96 * rate * t)
 

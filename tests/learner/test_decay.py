@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import askance
+import askance.errors
 
 RULES = ["SOAL-diag", "OA3-diag", "CW-diag", "D-ADA", "D-AMD", "UOAL-entropy", "MD-ADA"]
 
@@ -69,3 +71,42 @@ def test_run_and_ask_and_tell_agree_while_forgetting(name):
 def test_a_full_covariance_does_not_offer_it():
     with pytest.raises(askance.errors.InvalidParameter, match="has no parameter 'decay'"):
         askance.make("SOAL", decay=0.9)
+
+
+@pytest.mark.parametrize("name", ["SOAL", "SOAL-diag", "OA3", "OA3-diag", "CW-diag", "UOAL-entropy", "D-ADA", "D-AMD"])
+def test_loosening_widens_the_variances_and_leaves_the_predictions(name):
+    X, y = a_turning_world(900)
+    loosened, plain = askance.make(name, random_state=0), askance.make(name, random_state=0)
+    loosened.run(X[:800], y[:800])
+    plain.run(X[:800], y[:800])
+    loosened.loosen(0.5)
+    assert np.allclose(loosened.coef_, plain.coef_, rtol=1e-12)
+    wide, narrow = loosened.run(X[800:], y[800:]), plain.run(X[800:], y[800:])
+    if wide.variance.size:
+        assert wide.variance[0] > narrow.variance[0]
+
+
+def test_loosening_at_the_turn_of_the_world_helps():
+    X, y = a_turning_world()
+    for name in ("SOAL", "SOAL-diag", "OA3-diag", "UOAL-entropy"):
+        right = []
+        for react in (False, True):
+            clf = askance.make(name, random_state=0, budget=askance.budgets.Rate(0.3))
+            clf.run(X[:2100], y[:2100])
+            if react:
+                clf.loosen(0.5)
+            late = clf.run(X[2100:], y[2100:])
+            right.append(np.mean(late.predicted == y[2100:]))
+        assert right[1] > right[0] + 0.05, name
+
+
+def test_a_rule_without_variances_cannot_be_loosened():
+    X, y = a_turning_world(50)
+    clf = askance.make("PAA-I", random_state=0)
+    with pytest.raises(NotFittedError):
+        clf.loosen()
+    clf.run(X, y)
+    with pytest.raises(askance.errors.IncompatibleRules, match="keeps no variances"):
+        clf.loosen()
+    with pytest.raises(askance.errors.InvalidParameter, match="share must be in"):
+        clf.loosen(2.0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import askance
 from askance.budgets import Rate
@@ -29,6 +30,19 @@ def test_a_ticket_stands_for_its_event():
             by_ticket.tell(ticket=other.ticket, y=label)
     assert np.array_equal(by_event.coef_, by_ticket.coef_)
     assert by_ticket.pending == []
+
+
+@pytest.mark.parametrize("normalize", [None, "l2"])
+def test_a_ticket_keeps_the_event_and_nothing_beside_it(normalize):
+    X, y = a_stream(200)
+    rows = sp.csr_matrix(X)
+    rows.data[::7] = 0.0  # zeros that are stored
+    by_event, by_ticket = (a_classifier("PA-I", normalize=normalize) for _ in range(2))
+    for t in range(len(y)):
+        by_event.ask(rows[t])
+        by_event.tell(rows[t], y[t])
+        by_ticket.tell(ticket=by_ticket.ask(rows[t]).ticket, y=y[t])
+    assert np.array_equal(by_event.coef_, by_ticket.coef_)
 
 
 def test_tickets_are_the_numbers_of_the_asked_events():

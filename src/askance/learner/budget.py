@@ -112,7 +112,7 @@ class Rate(Paced):
     ----------
     r : float
         The share of events to ask for, in (0, 1].
-    burst : float, default 12
+    burst : float, default 10
         How many labels may be asked for ahead of the rate at the beginning.
 
     Examples
@@ -122,7 +122,7 @@ class Rate(Paced):
     """
 
     r: float = share(0.1, hint=" To allow {value} labels in total use budget={value}.")
-    burst: float = parameter(12.0, "a finite number of 0 or more", lambda value: 0.0 <= value < inf)
+    burst: float = parameter(10.0, "a finite number of 0 or more", lambda value: 0.0 <= value < inf)
 
     def promises(self) -> list[list[float]]:
         return [[inf, float(self.r), float(self.burst), 0.0, 0.0]]

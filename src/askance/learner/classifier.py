@@ -207,7 +207,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         asked = bool(record.asked[0])
         ticket = None
         if asked:
-            event = Waiting(block.columns.copy(), block.values.copy(), predicted, chance)
+            own = slice(block.starts[0], block.starts[1])  # the arrays may hold more
+            event = Waiting(block.columns[own].copy(), block.values[own].copy(), predicted, chance)
             ticket = self._tickets.issue(int(self._account.counts[0]), event, self.keep, self.keep_for)
         return Decision(
             label=self.classes_.item(predicted),
@@ -406,6 +407,23 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("_assembled", None)
         if self.n_features is not None:
             self.n_features = n_features
+        return self
+
+    def loosen(self, share: float = 0.5) -> Self:
+        """Make the model unsure of what it learned, so that new answers count more: a reaction to a change of the world.
+
+        The weights stay; each variance is taken ``share`` of the way back to what it was before the first answer.
+        Query rules that read variances ask more for a while, within the budget. For update rules that keep variances.
+
+        Parameters
+        ----------
+        share : float in (0, 1], default 0.5
+        """
+        if not isinstance(share, int | float | np.integer | np.floating) or not 0.0 < share <= 1.0:
+            raise InvalidParameter(f"share must be in (0, 1], got {share!r}.")
+        if not hasattr(self, "_state"):
+            raise NotFittedError("there is nothing to loosen before the first event.")
+        self._rules().update.loosen(self._state, float(share))
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

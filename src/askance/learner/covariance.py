@@ -118,6 +118,15 @@ def subtract_pending(state):
     state.extra[PENDING] = 0.0
 
 
+def widen_covariance(state: State, share: float) -> None:
+    """Take S this share of the way back to what it was at first."""
+    steps = int(state.extra[PENDING])
+    state.matrix[...] -= state.pending[:, :steps] @ state.pending[:, :steps].T
+    state.extra[PENDING] = 0.0
+    state.matrix[...] *= 1.0 - share
+    state.matrix[np.diag_indices_from(state.matrix)] += share * state.extra[AT_FIRST]
+
+
 def shorten(state, event):
     """Put U^T x into ``state.work[SHORTENED]``."""
     steps = int(state.extra[PENDING])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from askance.learner.sparse import WEIGHT, column_at, side
 from askance.learner.state import Score
 
@@ -19,6 +21,11 @@ def margin_and_variance(parameters, state, event):
         margin += table[column, WEIGHT, 0] * value
         variance += table[column, VARIANCE, 0] * (value * value)
     return Score(side(margin), margin, variance)
+
+
+def widen_variances(table: np.ndarray, share: float, at_first: float) -> None:
+    """Take every variance this share of the way back to what it was at first."""
+    table[:, VARIANCE] += share * (at_first - table[:, VARIANCE])
 
 
 def forget_variances(table, event, memory, at_first):

@@ -186,6 +186,12 @@ class UpdateRule(Parameterised):
         wider.extra[...] = state.extra
         return wider
 
+    def loosen(self, state: State, share: float) -> None:
+        """Take the certainty about every feature this share of the way back to where it was before the first answer."""
+        raise IncompatibleRules(
+            f"{type(self).__name__} keeps no variances that could be widened; it takes new answers in as it always did."
+        )
+
     def layout(self, n_classes: int) -> tuple[Any, ...]:
         """What decides the shape of the state, and cannot change once learning has begun."""
         return (type(self), self.keeps_vector_per_class(n_classes))

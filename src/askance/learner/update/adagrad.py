@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
+import numpy as np
+
 from askance.learner.prototypes import best_except, best_of, hinge_loss, judge
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, column_at, linear_margin, side, sign
-from askance.learner.state import Score
+from askance.learner.state import Score, State
 
 RECIPROCAL = 1  # 1 / H_i
 SQUARES = 2  # q_i
@@ -143,6 +145,12 @@ def forget_sums(parameters, state, event):
                 table[column, WEIGHT, vector] = -rate * table[column, SUM, vector] * table[column, RECIPROCAL, vector]
 
 
+def fade_squares(table: np.ndarray, share: float, ridge: float) -> None:
+    """Take this share from every q, so that steps grow again."""
+    table[:, SQUARES] *= 1.0 - share
+    table[:, RECIPROCAL] = 1.0 / (ridge + np.sqrt(table[:, SQUARES]))
+
+
 @dataclass
 class DualAveraging(UpdateRule):
     """Weigh the sum of all gradients feature by feature: rare features take large steps (DA).
@@ -179,6 +187,10 @@ class DualAveraging(UpdateRule):
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0, 0.0)
+
+    def loosen(self, state: State, share: float) -> None:
+        fade_squares(state.table, share, self.delta)
+        state.table[:, SUM] = -state.table[:, WEIGHT] / (self.eta * state.table[:, RECIPROCAL])  # the weights stay
 
 
 @dataclass
@@ -217,3 +229,6 @@ class MirrorDescent(UpdateRule):
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0)
+
+    def loosen(self, state: State, share: float) -> None:
+        fade_squares(state.table, share, self.delta)

@@ -29,8 +29,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from askance.learner.covariance import PRODUCT, multiply, quadratic_form, shrink, start_covariance
-from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of
+from askance.learner.covariance import PRODUCT, multiply, quadratic_form, shrink, start_covariance, widen_covariance
+from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of, widen_variances
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, dot, linear_margin, side, sign
 from askance.learner.state import Score, State
@@ -120,12 +120,18 @@ class FullCovariance(UpdateRule):
     def start(self, n_features: int, n_classes: int) -> State:
         return start_covariance(type(self).__name__, n_features, 1.0)
 
+    def loosen(self, state: State, share: float) -> None:
+        widen_covariance(state, share)
+
 
 class DiagonalCovariance(UpdateRule):
     """A rule whose state is a mean and a variance per feature that starts at one."""
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0)
+
+    def loosen(self, state: State, share: float) -> None:
+        widen_variances(state.table, share, 1.0)
 
 
 @dataclass

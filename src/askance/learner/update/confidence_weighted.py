@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import ClassVar
 
-from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of
+from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of, widen_variances
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, linear_margin, sign
+from askance.learner.state import State
 
 LEAST_VARIANCE = 1e-150
 
@@ -97,3 +98,6 @@ class ConfidenceWeighted(UpdateRule):
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0)
+
+    def loosen(self, state: State, share: float) -> None:
+        widen_variances(state.table, share, 1.0)

@@ -32,9 +32,10 @@ from dataclasses import dataclass
 from math import erfc, exp, pi, sqrt
 from typing import ClassVar
 
-from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of
+from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of, widen_variances
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, sign
+from askance.learner.state import State
 
 ROOT_HALF = sqrt(0.5)
 ROOT_TWO_OVER_PI = sqrt(2.0 / pi)
@@ -110,3 +111,6 @@ class Probit(UpdateRule):
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, self.prior_variance)
+
+    def loosen(self, state: State, share: float) -> None:
+        widen_variances(state.table, share, self.prior_variance)
