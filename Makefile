@@ -5,10 +5,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: help demo test prove lint bench clean
+.PHONY: help demo serve test prove lint bench clean
 
 help:
 	@echo "make demo    set up, then play a generated stream and show what a few labels buy (about a minute)"
+	@echo "make serve   set up, then serve a live stream of made-up messages, with pages to label and watch"
 	@echo "make test    set up, then run the whole test suite"
 	@echo "make prove   the long proofs: large files, and whatever else takes minutes"
 	@echo "make lint    ruff and mypy"
@@ -24,6 +25,10 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
+$(VENV)/.installed-live: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[live]'
+	@touch $@
+
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[test,lint]'
 	@touch $@
@@ -34,6 +39,9 @@ $(VENV)/.installed-bench: $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	@$(BIN)/askance demo
+
+serve: $(VENV)/.installed-live
+	@$(BIN)/askance demo --live
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -n $(WORKERS)

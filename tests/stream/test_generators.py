@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from askance.stream.generators import (
+from askance.stream.generators.texts import (
     ADVERTS,
     CAMPAIGNS,
     EVERYDAY,

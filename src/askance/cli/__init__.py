@@ -15,13 +15,29 @@ import sys
 from collections.abc import Sequence
 
 import askance
-from askance.cli import algorithms, compare, data, demo, reproduce
+from askance.cli import (
+    algorithms,
+    backup,
+    compare,
+    data,
+    demo,
+    exporting,
+    importing,
+    init,
+    pipe,
+    reproduce,
+    run,
+    serve,
+    token,
+)
 from askance.cli.command import Command, Parser, nearest
 from askance.errors import AskanceError
 
 COMMANDS: dict[str, Command] = {
-    module.command.name: module.command for module in (demo, algorithms, compare, reproduce, data)
+    module.command.name: module.command
+    for module in (demo, algorithms, run, pipe, compare, reproduce, data, init, serve, token, importing, exporting)
 }
+COMMANDS |= {command.name: command for command in (backup.backup, backup.restore, backup.rebuild, backup.doctor)}
 
 DESCRIPTION = """\
 Online active learning: predict every event of a stream, ask for few labels.
@@ -31,7 +47,7 @@ commands:
 EPILOG = """\
 examples:
   askance demo
-  askance algorithms --help
+  askance run mail.csv --budget 500
 """
 
 

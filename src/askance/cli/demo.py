@@ -58,9 +58,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="length of the stream, 1000 or more (default: 20000)",
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    live = parser.add_argument_group("the live service")
+    live.add_argument(
+        "--live", action="store_true", help="serve the stream, with pages to label and watch, until Ctrl-C"
+    )
+    live.add_argument("--port", type=whole_number(0), default=0, metavar="N", help="which port (default: a free one)")
+    live.add_argument("--rate", type=whole_number(1), default=5, metavar="N", help="events a second (default: 5)")
+    live.add_argument("--robots", action="store_true", help="let two made-up annotators answer too")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.live:
+        return run_live(options)
     from askance.cli.demo_screen import introduce, report
 
     screen = console(width_in_a_pipe=80)
@@ -71,6 +80,19 @@ def run(options: argparse.Namespace) -> int:
         print_json(demo.as_json())
     else:
         report(screen, demo)
+    return 0
+
+
+def run_live(options: argparse.Namespace) -> int:
+    from askance.cli.live import need_live_packages
+
+    need_live_packages()
+    from askance.live.demo import run_demo
+
+    def say(address: str) -> None:
+        print(f"Label messages at {address}/label and watch the model at {address}/ (Ctrl-C ends it).", flush=True)
+
+    run_demo(options.port, options.seed, float(options.rate), options.robots, say)
     return 0
 
 
@@ -112,7 +134,7 @@ command = Command(
     description="Play a made-up stream of short messages, some of them spam, and buy only the\n"
     "labels that are worth it. The same stream with as many labels bought at random,\n"
     "and with all labels, shows what the choice is worth. Needs no files, no network.",
-    epilog="examples:\n  askance demo\n  askance demo --seed 7 --events 5000\n  askance demo --json\n",
+    epilog="examples:\n  askance demo\n  askance demo --seed 7 --events 5000\n  askance demo --json\n  askance demo --live\n",
     configure=configure,
     run=run,
 )

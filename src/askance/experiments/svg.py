@@ -50,6 +50,16 @@ def shape(style: Style, x: float, y: float, size: float = 4.6, hollow: bool = Fa
     return f'<path class="{kind}" d="{paths[style.marker]}" transform="translate({x:.1f},{y:.1f})"/>'
 
 
+def fitted(name: str, width: float) -> str:
+    """A name, cut off where it would take more than two fifths of a chart's width.
+
+    >>> fitted("PAA-I", 360), fitted("OA3-diag:rho=imbalance,eta=1,gamma=1", 360)
+    ('PAA-I', 'OA3-diag:rho=imbalan…')
+    """
+    most = int(0.4 * width / LETTER)
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
 def text(x: float, y: float, content: str, kind: str, anchor: str = "start") -> str:
     """Words at a place, vertically centred on it."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{escape(content)}</text>'
@@ -125,8 +135,9 @@ def curve_chart(
 
     ``ticks`` are places on the horizontal axis, in labels, each with two lines of text.
     """
-    names = [curve.candidate for curve in drawn] + [line.candidate for line in references]
-    right = 34 + LETTER * max((len(name) for name in names), default=0)
+    candidates = [curve.candidate for curve in drawn] + [line.candidate for line in references]
+    names = [fitted(candidate, width) for candidate in candidates]
+    right = 42 + LETTER * max((len(name) for name in names), default=0)
     top, bottom, left = 14, 44, 44
     low, high = value_range(list(drawn), list(references), metric)
     points = [line for curve in drawn for line in curve.points]
@@ -147,7 +158,7 @@ def curve_chart(
         parts.append(text(at, height - bottom + 28, second, "tick", "middle"))
     parts += [rule(left, y.inside(line.mean), end, y.inside(line.mean), "reference") for line in references]
     parts += [_curve(curve, x, y, metric) for curve in drawn]
-    parts.append(_names(drawn, references, x, y, edge=end))
+    parts.append(_names(drawn, references, x, y, edge=end, width=width))
     return chart(width, height, f"{name_of(metric)} over labels bought", parts)
 
 
@@ -170,7 +181,7 @@ def _curve(curve: Curve, x: Axis, y: Axis, metric: str) -> str:
     return "".join([*parts, "</g>"])
 
 
-def _names(drawn: Sequence[Curve], references: Sequence[Line], x: Axis, y: Axis, edge: float) -> str:
+def _names(drawn: Sequence[Curve], references: Sequence[Line], x: Axis, y: Axis, edge: float, width: float) -> str:
     ends: list[tuple[float, float, str, Style | None]] = []
     for curve in drawn:
         last = curve.points[-1]
@@ -185,7 +196,7 @@ def _names(drawn: Sequence[Curve], references: Sequence[Line], x: Axis, y: Axis,
         parts.append(f'<path class="leader" d="M{across + 5:.1f},{height:.1f}L{edge + 9:.1f},{place:.1f}h4"/>')
         if style:
             parts.append(shape(style, edge + 19, place, 4.2))
-        parts.append(f"{text(edge + 28, place, name, 'name')}</g>")
+        parts.append(f"{text(edge + 28, place, fitted(name, width), 'name')}</g>")
     return "".join(parts)
 
 
@@ -204,7 +215,7 @@ class Strip:
 def strip_chart(strips: Sequence[Strip], metric: str, verdicts: Iterable[str], *, width: int) -> str:
     """A row per candidate: a dot per permutation, a bar for mean and standard deviation, and what the test says."""
     row, top, bottom = 30, 6, 26
-    left = 26 + LETTER * max(len(strip.line.candidate) for strip in strips)
+    left = 36 + LETTER * max(len(fitted(strip.line.candidate, width)) for strip in strips)  # room for a bold one
     verdicts = list(verdicts)
     right = 16 + LETTER * max(len(verdict) for verdict in verdicts)
     height = top + bottom + row * len(strips)
@@ -222,7 +233,7 @@ def strip_chart(strips: Sequence[Strip], metric: str, verdicts: Iterable[str], *
         strong = " strong" if line.is_best else ""
         parts.append(f'<g class="series s{style.number} c{style.colour}">')
         parts.append(shape(style, 10, middle, 4.4, hollow=not line.reached))
-        parts.append(text(20, middle, line.candidate, f"name{strong}"))
+        parts.append(text(20, middle, fitted(line.candidate, width), f"name{strong}"))
         start, stop, at = (x.inside(line.mean + side * line.std) for side in (-1, 1, 0))
         parts.append(rule(start, middle, stop, middle, "spread"))
         for count, value in enumerate(strip.values):

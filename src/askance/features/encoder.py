@@ -35,6 +35,8 @@ class Cells:
         self.columns: list[tuple[np.ndarray, np.ndarray]] = []
         self.categories: dict[str, tuple[list[int], list[str]]] = {}
         self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
+        self.times: list[float] = []
+        """When each row came, in seconds; empty where no field tells."""
 
     def add_number(self, row: int, slot: int, value: float) -> None:
         """One number of the field with this slot."""

@@ -6,6 +6,8 @@ A kind is given by the user or guessed from the first rows:
     text        it has a name such as ``text`` or ``subject``, or its values have four words or more on average
     category    any other words, and lists of words
     ignore      it is called ``id``, or it is empty in every one of the first rows
+
+The kind ``time`` is never guessed: when the event came, for budgets by time; nothing is learned from it.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from typing import Any
 from askance.errors import InvalidParameter
 from askance.features.text import words
 
-NUMBER, CATEGORY, TEXT, IGNORE = "number", "category", "text", "ignore"
-KINDS = (NUMBER, CATEGORY, TEXT, IGNORE)
+NUMBER, CATEGORY, TEXT, IGNORE, TIME = "number", "category", "text", "ignore", "time"
+KINDS = (NUMBER, CATEGORY, TEXT, IGNORE, TIME)
 SAMPLE_ROWS = 1000  # rows by which kinds are guessed
 
 LABEL_NAMES = ("label", "y", "class", "target")

@@ -22,11 +22,13 @@ from askance.features.kinds import (
     LARGEST,
     MISSING,
     NUMBER,
+    TIME,
     check_features,
     guess,
     number_in,
     why_not_a_number,
 )
+from askance.features.times import seconds_in
 
 PLAIN = (str, int, float, bool, type(None))
 
@@ -139,6 +141,7 @@ class RowFeatures:
         raw: bool = False,
     ) -> None:
         self.given = check_features(features)
+        self.time_field = next((name for name, kind in self.given.items() if kind == TIME), None)
         self.encoder = Encoder(hash_bits, ngrams, raw)
 
     @property
@@ -164,6 +167,7 @@ class RowFeatures:
     def add(self, cells: Cells, row: Mapping[str, Any]) -> None:
         """Add a flattened row to others. A FieldError changes nothing."""
         numbers, others = [], []
+        when = self._time(row)
         for name, value in row.items():
             kind = self.kinds.get(name)
             if kind is None:
@@ -175,7 +179,7 @@ class RowFeatures:
             if kind == NUMBER:
                 if not _is_missing(value):
                     numbers.append((self.encoder.slots[name], self._number(name, value)))
-            elif kind != IGNORE:
+            elif kind not in (IGNORE, TIME):
                 others.append((name, kind, value))
         for slot, number in numbers:
             cells.add_number(cells.n_rows, slot, number)
@@ -186,7 +190,18 @@ class RowFeatures:
             elif value is not None:
                 text = " ".join(value) if isinstance(value, list | tuple) else word_of(value)
                 cells.add_text(cells.n_rows, name, text)
+        if when is not None:
+            cells.times.append(when)
         cells.n_rows += 1
+
+    def _time(self, row: Mapping[str, Any]) -> float | None:
+        """When the row came; None where no field tells the time of rows."""
+        if self.time_field is None:
+            return None
+        try:
+            return seconds_in(row.get(self.time_field))
+        except ValueError as error:
+            raise FieldError(self.time_field, str(error)) from None
 
     @staticmethod
     def _number(name: str, value: Any) -> float:

@@ -19,7 +19,7 @@ from askance.features.assemble import unit_rows
 from askance.features.encoder import Cells
 from askance.features.kinds import CATEGORY, NUMBER, SAMPLE_ROWS, TEXT, guess, listed, number_in, why_not_a_number
 from askance.learner.compile import specialise
-from askance.stream.batch import Settings
+from askance.stream.batch import Rows, Settings
 from askance.stream.buffer import Buffer
 from askance.stream.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect
 from askance.stream.delimited import DelimitedStream
@@ -147,11 +147,11 @@ class ArffStream(DelimitedStream):
         declared = self.declared.get(self.names[place])
         return declared[0] if declared else "0"
 
-    def _finished(self, cells: Cells, labels: list[np.ndarray]) -> tuple[Any, np.ndarray | None]:
-        X, y = super()._finished(cells, labels)
+    def _finished(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
+        X, y, times = super()._finished(cells, labels)
         if self._is_sparse and not self.settings.raw:
             specialise(unit_rows)(X.indptr, X.data)
-        return X, y
+        return X, y, times
 
 
 # --- the head --------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ class Batch(NamedTuple):
     """The labels, one per row; None for a stream without any. An object array, with None, where some are missing."""
     first_row: int
     """The number of the first row in the stream, from 0."""
+    times: np.ndarray | None = None
+    """When each row came, in seconds, where a field of the kind ``time`` tells."""
 
     def to_width(self, width: int) -> Any:
         """X with more columns, all empty, as a model wants it that has been widened. Shares the memory of X."""
@@ -34,12 +36,16 @@ class Batch(NamedTuple):
         return csr(self.X.indptr, self.X.indices, self.X.data, max(width, self.X.shape[1]))
 
 
+Rows = tuple[Any, np.ndarray | None, np.ndarray | None]
+"""X, y and the times of some rows."""
+
+
 class Field(NamedTuple):
     """What a stream has to say about one of its fields."""
 
     name: str
     kind: str
-    """number, category, text, ignore, label; or sparse, for numbered features."""
+    """number, category, text, ignore, time, label; or sparse, for numbered features."""
 
 
 class Settings(NamedTuple):
@@ -104,8 +110,8 @@ class Stream(ABC):
         """What the fields are."""
 
     @abstractmethod
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """The parts of ``Batch`` that are read: X and y. Opens, reads and closes the files of the source."""
+    def _rows(self) -> Iterator[Rows]:
+        """The parts of ``Batch`` that are read. Opens, reads and closes the files of the source."""
 
     @abstractmethod
     def _restart(self) -> None:
@@ -124,8 +130,8 @@ class Stream(ABC):
             self.bad_line_examples = []
             self._restart()
         self._has_begun = True
-        for X, y in self._rows():
-            batch = Batch(X, y, self.rows_read)
+        for X, y, times in self._rows():
+            batch = Batch(X, y, self.rows_read, times)
             self.rows_read += X.shape[0]
             yield batch
 

@@ -14,15 +14,17 @@ from askance.features.kinds import (
     CATEGORY,
     NUMBER,
     TEXT,
+    TIME,
     check_features,
     find_label,
     guess,
     listed,
     why_not_a_number,
 )  # fmt: skip
+from askance.features.times import seconds_in
 from askance.learner.compile import specialise
 from askance.stream import cells as kernels
-from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
 from askance.stream.buffer import Buffer
 from askance.stream.cells import Dialect
 from askance.stream.numbers import tables
@@ -82,7 +84,7 @@ class DelimitedStream(Stream):
         self.labels.settle(text for text in labels if text not in self.missing_labels)
         self._places = {
             kind: [place for place, name in enumerate(self.names) if place != self._label and self._kind(name) == kind]
-            for kind in (NUMBER, CATEGORY, TEXT)
+            for kind in (NUMBER, CATEGORY, TEXT, TIME)
         }
         self.labels.missing = frozenset(text.encode() for text in self.missing_labels)
         self._slots = np.array([self._encoder.slots[self.names[place]] for place in self._places[NUMBER]], np.int64)
@@ -139,7 +141,7 @@ class DelimitedStream(Stream):
         self._encoder = fresh if self._state is None else Encoder.from_dict(self._state)
         self._buffer = self._open(0)
 
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+    def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), []
         for place in range(len(self.source)):
             if place:
@@ -160,9 +162,10 @@ class DelimitedStream(Stream):
         rows = split(buffer, self.dialect, len(self.names), most, self.refuse)
         return None if rows is None else self._add(rows, cells)
 
-    def _finished(self, cells: Cells, labels: list[np.ndarray]) -> tuple[Any, np.ndarray | None]:
+    def _finished(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
         X = self._encoder.matrix(cells)
-        return X, self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None
+        times = np.array(cells.times) if self._places[TIME] else None
+        return X, self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None, times
 
     def _add(self, rows: Split, cells: Cells) -> np.ndarray:
         """Add the rows that can be read to a batch; returns the numbers of their labels."""
@@ -171,6 +174,7 @@ class DelimitedStream(Stream):
         numbers = self._numbers(rows, wrong)
         labels = self._find_labels(rows, wrong)
         hashed = {place: self._hash(rows, place, wrong) for place in self._places[CATEGORY]}
+        times = self._times(rows, wrong)
         for row in sorted(wrong):
             place, reason = wrong[row]
             self.refuse(BadLine(self._buffer.name, int(rows.lines[row]), self._column(place), reason))
@@ -183,6 +187,8 @@ class DelimitedStream(Stream):
         for place in self._places[TEXT]:
             for row, text in zip(at.tolist(), rows.column(place, keep), strict=True):
                 cells.add_text(row, self.names[place], text)
+        if self._places[TIME]:
+            cells.times += times[keep].tolist()
         cells.n_rows += len(keep)
         return labels[keep]
 
@@ -214,6 +220,17 @@ class DelimitedStream(Stream):
                 else:
                     wrong.setdefault(row, (self._places[NUMBER][k], why_not_a_number(text)))
         return values
+
+    def _times(self, rows: Split, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
+        """When the rows came; nothing where no field tells."""
+        times = np.zeros(rows.n_rows)
+        place = self._places[TIME][0] if self._places[TIME] else -1
+        for row in range(rows.n_rows) if place >= 0 else ():
+            try:
+                times[row] = seconds_in(rows.text(row, place) or None)
+            except ValueError as error:
+                wrong.setdefault(row, (place, str(error)))
+        return times
 
     def _hash(self, rows: Split, place: int, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
         """The columns of categories; refuses those that the file did not declare."""

@@ -16,7 +16,7 @@ from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.encoder import Cells
 from askance.features.kinds import SAMPLE_ROWS, check_features, find_label, listed
 from askance.features.rows import FieldError, RowFeatures, flatten
-from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
 from askance.stream.buffer import Buffer
 from askance.stream.labels import as_array
 from askance.stream.source import Source
@@ -98,7 +98,7 @@ class JsonlStream(Stream):
             self._features.guess_kinds(rows)
         self._settled = len(self._features.kinds)
 
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+    def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), []
         for place in range(len(self.source)):
             if place:
@@ -121,9 +121,10 @@ class JsonlStream(Stream):
         if cells.n_rows:
             yield self._finished(cells, labels)
 
-    def _finished(self, cells: Cells, labels: list[Any]) -> tuple[Any, np.ndarray | None]:
+    def _finished(self, cells: Cells, labels: list[Any]) -> Rows:
         X = self._features.encoder.matrix(cells)
-        return X, as_array(labels, self.labels.kind) if self._label is not None else None
+        times = np.array(cells.times) if cells.times else None
+        return X, as_array(labels, self.labels.kind) if self._label is not None else None, times
 
     def _take_label(self, row: dict[str, Any]) -> Any:
         if self._label is None:

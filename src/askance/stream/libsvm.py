@@ -18,6 +18,7 @@ from askance.features.kinds import SAMPLE_ROWS, why_not_a_number
 from askance.learner.compile import specialise
 from askance.stream import libsvm_lines as parser
 from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.batch import Rows as Parts
 from askance.stream.buffer import Buffer, shown
 from askance.stream.libsvm_lines import Rows, Stop
 from askance.stream.numbers import tables
@@ -95,7 +96,7 @@ class LibsvmStream(Stream):
         self.labels.forget()
         self._scaling.settle(batch.rows.values[: batch.n_entries], batch.width - (not self._zero_based))
 
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+    def _rows(self) -> Iterator[Parts]:
         most_rows = self._scaling.most_rows(self.settings.batch_rows)
         room = Room(most_rows, self._room)
         for place in range(len(self.source)):
@@ -111,10 +112,10 @@ class LibsvmStream(Stream):
         if room.n_rows:
             yield self._finished(room)
 
-    def _finished(self, room: Room) -> tuple[Any, np.ndarray | None]:
+    def _finished(self, room: Room) -> Parts:
         self._room = max(1 << 12, room.n_entries + room.n_entries // 4)
         X = self._scaling.matrix(*room.arrays(), room.width)
-        return X, self.labels.decode(room.rows.labels[: room.n_rows]) if self._has_labels else None
+        return X, self.labels.decode(room.rows.labels[: room.n_rows]) if self._has_labels else None, None
 
     def _fill(self, buffer: Buffer, room: Room, first_index: int, refuse: Callable[[BadLine], None]) -> None:
         """Parse until the room is full or the file ends."""

@@ -23,12 +23,13 @@ from askance.features.kinds import (
     NUMBER,
     SAMPLE_ROWS,
     TEXT,
+    TIME,
     check_features,
     listed,
     why_not_a_number,
 )
 from askance.stream.archive import Archive, Member
-from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
 from askance.stream.labels import as_array
 from askance.stream.source import Source
 from askance.stream.sparse import SparseScaling
@@ -91,7 +92,7 @@ class NpzStream(Stream):
     def _restart(self) -> None:
         self._archive = None
 
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+    def _rows(self) -> Iterator[Rows]:
         for place in range(len(self.source)):
             if place or self._archive is None:
                 self.close()
@@ -105,7 +106,7 @@ class NpzStream(Stream):
                 y = self._labels(n, good)
                 self._done += n
                 if X.shape[0]:
-                    yield X, y
+                    yield X, y, None
         self.close()
 
     def share_read(self) -> float | None:
@@ -242,8 +243,8 @@ class DenseNpzStream(NpzStream):
     def _settle(self, archive: Archive) -> None:
         names = [str(column) for column in range(self._width)]
         given = check_features(self.settings.features, names)
-        if TEXT in given.values():
-            raise InvalidParameter("the columns of an array are numbers or codes of categories, not text.")
+        if TEXT in given.values() or TIME in given.values():
+            raise InvalidParameter("the columns of an array are numbers or codes of categories, not text or times.")
         for column in range(self._width):
             if f"cat{column}" in archive.names:
                 self._names[column] = [str(name) for name in archive.whole(f"cat{column}").tolist()]

@@ -28,7 +28,7 @@ from askance.features.kinds import (
     why_not_a_number,
 )  # fmt: skip
 from askance.features.rows import FieldError, RowFeatures, flatten
-from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
+from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
 from askance.stream.labels import as_array
 from askance.stream.source import Source
 
@@ -143,7 +143,7 @@ class ParquetStream(Stream):
                 self._features.guess_kinds(_flattened(name, rows))
         self._settled = len(self._features.kinds)
 
-    def _rows(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+    def _rows(self) -> Iterator[Rows]:
         for place in range(len(self.source)):
             if place:
                 self._file = self._open(place)
@@ -158,13 +158,13 @@ class ParquetStream(Stream):
                     batch = next(batches, None)
                 if batch is None:
                     break
-                X, y = self._play(batch, first)
+                rows = self._play(batch, first)
                 first += batch.num_rows
-                if X.shape[0]:
-                    yield X, y
+                if rows[0].shape[0]:
+                    yield rows
         self.close()
 
-    def _play(self, batch: Any, first: int) -> tuple[Any, np.ndarray | None]:
+    def _play(self, batch: Any, first: int) -> Rows:
         kinds = self._features.kinds
         numbers = [name for name in self._schema.names if kinds.get(name) == NUMBER and self._is_number(name)]
         others = [n for n in self._schema.names if n not in numbers and n != self._label and kinds.get(n) != IGNORE]
@@ -194,7 +194,8 @@ class ParquetStream(Stream):
         if numbers:
             cells.add_numbers(0, slots, table[kept])
         X = self._features.encoder.matrix(cells)
-        return X, as_array(y, self.labels.kind) if self._label is not None else None
+        times = np.array(cells.times) if cells.times else None
+        return X, as_array(y, self.labels.kind) if self._label is not None else None, times
 
     def _label_of(self, value: Any) -> Any:
         try:

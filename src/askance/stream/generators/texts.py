@@ -1,7 +1,6 @@
-"""Streams made on the spot, for demonstrations and tests: no download, the same for the same seed.
+"""Short text messages, some of them spam: :func:`messages`.
 
-:func:`messages` writes short text messages, some of them spam. A message is a few sentences; every sentence
-comes from a topic, and has gaps that are filled from word lists:
+A message is a few sentences; every sentence comes from a topic, and has gaps that are filled from word lists:
 
     ham      everyday topics, and now and then a sentence of an honest advertisement
     spam     one campaign, mixed with everyday sentences for camouflage, some words in disguise ("w1nn3r")

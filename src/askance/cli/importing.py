@@ -1,0 +1,49 @@
+"""``askance import``: events and labels from a file into the store of the live service."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from askance.cli.command import Command
+from askance.cli.live import add_config, opened, read_config
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("file", metavar="FILE", help="lines of JSON, an array of JSON (also Label Studio's), or .csv")
+    parser.add_argument("--label", default="label", metavar="FIELD", help="the field with the label (default: label)")
+
+
+def run(options: argparse.Namespace) -> int:
+    config = read_config(options)
+    from askance.live.engine import Engine
+    from askance.live.importing import import_items, read_file
+
+    with opened(config) as database:
+        engine = Engine(database, config)
+        engine.start()
+        try:
+            items = read_file(Path(options.file), config.server.json_depth, options.label)
+            done = import_items(engine, items, "import")
+        finally:
+            engine.stop()
+    for problem in done["problems"]:
+        print(f"item {problem['item']}: {problem['detail']}", file=sys.stderr)
+    print(
+        f"{done['events']:,} events and {done['labels']:,} labels taken in, {done['duplicates']:,} were there already, "
+        f"{done['errors']:,} could not be used."
+    )
+    return 2 if done["errors"] and not done["events"] + done["duplicates"] else 0
+
+
+command = Command(
+    name="import",
+    summary="take events and labels from a file into the live service",
+    description="Take events and labels in: what 'askance export' wrote, any lines of JSON, CSV, or an export of\n"
+    "Label Studio. The service must not run meanwhile; a running one takes the same at POST /v1/import.",
+    epilog="examples:\n  askance import all.jsonl\n  askance import mail.csv --label is_spam\n",
+    configure=configure,
+    run=run,
+)

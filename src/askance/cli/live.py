@@ -1,0 +1,65 @@
+"""What the commands of the live service share: the configuration, and the store it names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from askance.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from askance.live.config import Config
+    from askance.live.store.database import Database
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """The options every one of them has."""
+    parser.add_argument("--config", default="askance.toml", metavar="FILE", help="the settings (default: askance.toml)")
+    parser.add_argument(
+        "--store",
+        metavar="PLACE",
+        help="another store than the settings name: a file, or postgresql://user@host/database",
+    )
+
+
+def need_live_packages() -> None:
+    """Say what to install where a part is missing."""
+    try:
+        import httptools  # noqa: F401
+        import jinja2  # noqa: F401
+        import msgspec  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise InvalidParameter(f"the live service needs {error.name}: pip install 'askance[live]'.") from None
+
+
+def read_config(options: argparse.Namespace) -> Config:
+    """The settings."""
+    need_live_packages()
+    from askance.live.config import load
+
+    return load(options.config, options.store)
+
+
+@contextmanager
+def opened(config: Config) -> Iterator[Database]:
+    """The store of the settings."""
+    from askance.live.config import is_postgres
+    from askance.live.store import open_store
+
+    if is_postgres(config.store):
+        try:
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise InvalidParameter(
+                "a PostgreSQL store needs one more package: pip install 'askance[postgres]'."
+            ) from None
+    database = open_store(config.store)
+    try:
+        yield database
+    finally:
+        database.close()

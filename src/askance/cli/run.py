@@ -1,0 +1,109 @@
+"""``askance run``: one algorithm on one file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from askance.cli.command import Command
+from askance.cli.output import print_json
+from askance.cli.run_options import add_algorithm, add_fields, budget_of, choice_of, kinds_of, refuse_with_model
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", metavar="FILE", help="a file, a folder, the name of a data set, or - for the standard input"
+    )
+    add_algorithm(parser)
+    data = parser.add_argument_group("the data")
+    data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
+    data.add_argument(
+        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, or the last)"
+    )
+    data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
+    add_fields(data)
+    data.add_argument("--time-field", metavar="FIELD", help="the field with the time, for --per-day")
+    data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
+    data.add_argument(
+        "--scale", choices=("auto", "none", "l2"), default="auto",
+        help="auto: numbers standardised as they run, texts and\nsparse events to length 1",
+    )  # fmt: skip
+    data.add_argument(
+        "--intercept", action=argparse.BooleanOptionalAction, default=True, help="append a constant 1 (default: yes)"
+    )
+    data.add_argument("--raw", action="store_true", help="--scale none --no-intercept, as in the papers")
+    output = parser.add_argument_group("the outcome")
+    output.add_argument("--save", metavar="MODEL", help="write the model, to go on with")
+    output.add_argument("--resume", metavar="MODEL", help="go on exactly where this model ended")
+    output.add_argument("--trace", metavar="FILE", help="write every decision, .csv, .jsonl, .npz or .parquet")
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    from askance.cli.run_screen import Screen
+    from askance.errors import InvalidParameter
+    from askance.playing import play
+
+    model = resumed(options) if options.resume else None
+    kinds = kinds_of(options) or {}
+    if options.time_field:
+        kinds[options.time_field] = "time"
+    if options.per_day and "time" not in kinds.values() and model is None:
+        raise InvalidParameter("--per-day needs the time of each event: name its field with --time-field.")
+    chosen: dict[str, Any] = {"format": options.format, "label": options.label, "features": kinds or None}
+    reading = {name: value for name, value in chosen.items() if value is not None}
+    screen = Screen(quiet=options.json)
+    with screen.progress() as progress:
+        outcome = play(
+            options.source,
+            None if model is not None else choice_of(options, options.intercept and not options.raw),
+            resume=model,
+            classes=options.classes,
+            positive=options.positive,
+            scale="none" if options.raw else options.scale,
+            save=options.save,
+            trace=options.trace,
+            progress=progress,
+            skip_bad_lines=options.skip_bad_lines,
+            **reading,
+        )
+    if options.json:
+        print_json(outcome.as_json())
+    else:
+        screen.show(outcome, [name for name in (options.save, options.trace) if name])
+    return 0
+
+
+def resumed(options: argparse.Namespace) -> Any:
+    """The model to go on with; only its budget can be changed."""
+    from askance.playing import Model
+
+    own = {
+        "--algorithm": options.algorithm, "--set": options.settings, "--classes": options.classes,
+        "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
+        "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
+    }  # fmt: skip
+    refuse_with_model("--resume", own)
+    model = Model.load(options.resume)
+    budget = budget_of(options)
+    if budget is not None:
+        model.classifier.set_params(budget=budget)
+    return model
+
+
+command = Command(
+    name="run",
+    summary="play one algorithm on one file",
+    description="Play a file from beginning to end: predict every event, buy some labels, learn\n"
+    "from those. Reads in pieces, so that a file may be larger than the memory, and\n"
+    "shows how it goes on a terminal. Ends with a table of what the labels bought.",
+    epilog="examples:\n"
+    "  askance run mail.csv\n"
+    "  askance run mail.csv --label spam --budget 500 --trace decisions.csv\n"
+    "  askance run w8a -a PAA-I:C=0.1,delta=1 --raw --json\n"
+    "  askance run monday.jsonl --rate 0.02 --save mail.model\n"
+    "  askance run tuesday.jsonl --resume mail.model --save mail.model\n"
+    "  zcat events.libsvm.gz | askance run - -a SOAL-diag\n",
+    configure=configure,
+    run=run,
+)

@@ -1,0 +1,119 @@
+"""Options that ``askance run`` and ``askance pipe`` share: which algorithm, how many labels, what fields are."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from askance.cli.command import whole_number
+
+if TYPE_CHECKING:
+    from askance.playing.choice import Choice
+
+USUAL_RATE = 0.05  # of the labels, where neither an algorithm nor a limit is named
+
+
+def add_algorithm(parser: argparse.ArgumentParser) -> None:
+    """What plays, and how many labels it may buy."""
+    who = parser.add_argument_group("the algorithm")
+    who.add_argument(
+        "-a", "--algorithm", metavar="NAME",
+        help="an algorithm, PAA-I or PAA-I:C=0.1,delta=2 (default:\nD-ADA for two classes, MD-ADA for more)",
+    )  # fmt: skip
+    who.add_argument(
+        "--set", action="append", default=[], metavar="P=VALUE", dest="settings", help="a parameter; repeat for more"
+    )
+    who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other random numbers (default: 0)")
+    budget = parser.add_argument_group("how many labels (with no algorithm named either, 5 in 100)")
+    budget.add_argument("--budget", type=whole_number(0), metavar="N", help="at most N labels in all")
+    budget.add_argument("--rate", type=share, metavar="R", help="at most this share of the events, such as 0.02")
+    budget.add_argument("--per-day", type=whole_number(1), metavar="N", help="at most N labels a day (UTC)")
+    budget.add_argument(
+        "--explore", type=share, default=0.0, metavar="P",
+        help="ask every event with at least this probability:\nan unbiased sample, such as 0.01",
+    )  # fmt: skip
+
+
+def add_fields(parser: argparse._ArgumentGroup) -> None:
+    """What the fields of events are."""
+    parser.add_argument(
+        "--field", action="append", default=[], metavar="NAME=KIND", dest="kinds",
+        help="what a field is: number, category, text, time or ignore\n(default: told by its values)",
+    )  # fmt: skip
+    parser.add_argument("--classes", type=words, metavar="A,B,...", help="all labels there are")
+
+
+def share(text: str) -> float:
+    """A number in (0, 1]."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 1.0:
+        raise argparse.ArgumentTypeError(f"must be a share in (0, 1], such as 0.02, got {text!r}")
+    return value
+
+
+def words(text: str) -> list[str]:
+    """Words with commas between them, at least two."""
+    found = [word.strip() for word in text.split(",") if word.strip()]
+    if len(set(found)) < 2:
+        raise argparse.ArgumentTypeError(f"must be two labels or more with commas between them, got {text!r}")
+    return found
+
+
+def kinds_of(options: argparse.Namespace) -> dict[str, str] | None:
+    """The kinds of fields that were given."""
+    from askance.errors import InvalidParameter
+
+    found = {}
+    for part in options.kinds:
+        name, equals, kind = part.rpartition("=")
+        if not (name and equals):
+            raise InvalidParameter(
+                f"--field {part!r} is not understood; write a field and its kind, such as zip=category."
+            )
+        found[name] = kind
+    return found or None
+
+
+def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
+    """The algorithm, the parameters and the budget that the options ask for."""
+    from askance.playing.choice import Choice, named, parameters_in
+
+    if options.algorithm:
+        name, parameters = named(options.algorithm, options.settings)
+    else:
+        name, parameters = None, parameters_in(options.settings)
+    budget = budget_of(options)
+    if budget is None and name is None:
+        from askance.budgets import Rate
+
+        budget = Rate(USUAL_RATE)
+    return Choice(name, parameters, budget, options.explore, None, intercept, options.seed)
+
+
+def budget_of(options: argparse.Namespace) -> Any:
+    """The budget that the options ask for, all limits at once; None if there is none."""
+    from askance.budgets import Fixed, PerPeriod, Rate
+
+    limits: list[tuple[Any, Callable[[Any], Any]]] = [
+        (options.budget, Fixed),
+        (options.rate, Rate),
+        (options.per_day, lambda n: PerPeriod(n, "1d")),
+    ]
+    budget = None
+    for value, kind in limits:
+        if value is not None:
+            budget = kind(value) if budget is None else budget & kind(value)
+    return budget
+
+
+def refuse_with_model(which: str, words: dict[str, Any]) -> None:
+    """Say which options mean nothing where a model brings its own."""
+    from askance.errors import InvalidParameter
+
+    for name, given in words.items():
+        if given:
+            raise InvalidParameter(f"{name} cannot be changed with {which}: the model brings its own.")

@@ -1,0 +1,139 @@
+"""What ``askance run`` shows: how it goes, then what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from askance.cli.output import console, percent, spark
+from askance.playing import Outcome, Progress
+
+
+class Screen:
+    """A table on standard output, progress on standard error; the latter only if that is a terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.out = console(width_in_a_pipe=100)
+        self.err = Console(stderr=True, highlight=False)
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[Progress], None] | None]:
+        """A bar of how much was read, with events a second, labels bought and accuracy so far."""
+        if not self.err.is_terminal:
+            yield None
+            return
+        columns = (
+            TextColumn("playing"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[facts]}"),
+        )
+        with Bar(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task("playing", total=None, facts="reading the first lines")
+
+            def update(progress: Progress) -> None:
+                speed = progress.events / max(progress.seconds, 1e-9)
+                bar.update(
+                    task,
+                    total=None if progress.share_read is None else 1.0,
+                    completed=progress.share_read or 0.0,
+                    facts=f"{progress.events:,} events, {speed:,.0f}/s, {progress.labels:,} labels, "
+                    f"accuracy {percent(progress.accuracy)}",
+                )
+
+            yield update
+
+    def show(self, outcome: Outcome, written: list[str]) -> None:
+        """The closing table, and what there is to say beside it."""
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=False)
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows(outcome):
+            table.add_row(name, value)
+        self.out.print(table)
+        for sentence in remarks(outcome):
+            self.out.print(sentence, style="yellow", soft_wrap=True)
+        for name in written:
+            self.out.print(f"Written: {name}", soft_wrap=True)
+
+
+def rows(outcome: Outcome) -> Iterator[tuple[str, str | Text]]:
+    """The lines of the closing table."""
+    found, clf, about = outcome.totals.summary(), outcome.model.classifier, outcome.model.about
+    classes = outcome.totals.classes.tolist()
+    letters = ", ".join(f"{letter}={value}" for letter, value in about["parameters"].items())
+    budget = "" if clf.budget is None else f", at most {in_words(clf.budget)}"
+    yield "stream", f"{outcome.name}: {found['events']:,} events, {outcome.features:,} columns"
+    yield "classes", ", ".join(str(label) for label in classes[:8]) + (", ..." if len(classes) > 8 else "")
+    yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
+    yield "done to values", outcome.preparation
+    bought = f"{found['labels']:,} ({percent(found['query_ratio'])} of the events)"
+    audits = f", {outcome.totals.audits:,} of them at random (explore)" if clf.explore else ""
+    yield "labels bought", Text(bought, style="bold").append(audits, style="not bold")
+    yield (
+        "accuracy",
+        Text(percent(found["accuracy"]), style="bold").append(
+            f"; always the most frequent class: {percent(found['majority'])}", style="not bold dim"
+        ),
+    )
+    shares = outcome.totals.course.shares(32)
+    yield (
+        "over time",
+        f"{spark(shares, lowest=min(0.99, *shares))} {percent(shares[0])} at first, {percent(shares[-1])} at last",
+    )
+    of = "mean of all classes" if outcome.positive is None else f"class {outcome.positive}"
+    yield f"F1, {of}", f"{found['f1']:.3f} (precision {found['precision']:.3f}, recall {found['recall']:.3f})"
+    speed = found["events"] / max(outcome.seconds, 1e-9)
+    yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"
+    if clf.events_seen_ > found["events"]:
+        yield "model in all", f"{clf.events_seen_:,} events, {clf.labels_asked_:,} labels"
+
+
+def in_words(budget: Any) -> str:
+    """A budget as people say it."""
+    from askance.budgets import Both, Fixed, PerPeriod, Rate
+
+    match budget:
+        case Both(first=first, second=second):
+            return f"{in_words(first)} and {in_words(second)}"
+        case Rate(r=share):
+            return f"{100 * share:g}% of the events"
+        case PerPeriod(n=n, period=period):
+            return f"{n:,} labels per {str(period).removeprefix('1')}"
+        case Fixed(n=n):
+            return f"{n:,} labels"
+    return str(budget)
+
+
+def is_spent(clf: Any) -> bool:
+    """Whether a fixed number of labels was bought in full."""
+    from askance.budgets import Fixed
+
+    limit = clf.budget.n if isinstance(clf.budget, Fixed) else None
+    return limit is not None and clf.labels_asked_ >= limit > 0
+
+
+def remarks(outcome: Outcome) -> Iterator[str]:
+    """What a user should know beside the numbers."""
+    totals, clf = outcome.totals, outcome.model.classifier
+    if is_spent(clf) and totals.last_asked < totals.events // 2:
+        yield (
+            f"All {clf.labels_asked_:,} labels were spent by event {totals.last_asked:,} of {totals.events:,}; "
+            f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
+        )
+    if outcome.bad_lines:
+        first = outcome.bad_line_examples[0]
+        yield f"{outcome.bad_lines:,} lines could not be read and were left out; the first: {first}"
+    if outcome.unlabeled:
+        yield f"{outcome.unlabeled:,} events had no label and were left out."
+    if outcome.restarted:
+        yield "A class turned up late: the file was read for all classes first. --classes saves that."

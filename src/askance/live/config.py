@@ -1,0 +1,246 @@
+"""``askance.toml``: what the service is about, read and checked."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from askance.errors import InvalidParameter
+from askance.features.kinds import check_features
+
+ALGORITHM_FOR_TWO = "SOAL-diag"
+ALGORITHM_FOR_MANY = "MD-ADA"
+PARAMETERS = {ALGORITHM_FOR_TWO: {"eta": 2.0, "gamma": 1.0, "delta": 0.03}}
+"""What learns unless the configuration says otherwise: for two classes, and for more; and how readily it asks."""
+
+DEFAULT_FILE = "askance.toml"
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the model is a function of, beside the log. A change takes a rebuild."""
+
+    classes: list[str]
+    fields: dict[str, str] = field(default_factory=dict)
+    algorithm: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    hash_bits: int = 18
+    ngrams: int = 2
+
+    def document(self) -> str:
+        """All of it, as one line that is the same for the same settings."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_document(cls, text: str) -> Model:
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How much is asked. These may change at any restart; the log keeps from which event on they held."""
+
+    audit: float = 0.05
+    per_hour: int | None = None
+    per_day: int | None = None
+    total: int | None = None
+
+    def document(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_document(cls, text: str) -> Asking:
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class Queue:
+    """How questions wait for people."""
+
+    lease: float = 600.0
+    learn_after: float = 3.0
+    time_to_live: float = 7 * 86400.0
+    freshness: float = 3600.0
+    most_open: int = 10_000
+    park_after: int = 3
+    later: float = 600.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where the service listens, and what it bears."""
+
+    host: str = "127.0.0.1"
+    port: int = 8017
+    body_bytes: int = 10_000_000
+    event_bytes: int = 256_000
+    json_depth: int = 32
+    batch_events: int = 1_000
+    fields: int = 10_000
+    receipt_seconds: float = 15.0
+    concurrency: int = 256
+    requests_per_second: float = 5_000.0
+    disk_reserve: int = 32_000_000
+    lag_limit: float = 60.0
+    checkpoint_every: int = 10_000
+    checkpoint_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything in ``askance.toml``."""
+
+    title: str
+    store: str
+    model: Model
+    asking: Asking = Asking()
+    queue: Queue = Queue()
+    server: Server = Server()
+
+
+def seconds(value: Any, name: str) -> float:
+    """A duration: a number of seconds, or a text such as ``10m``.
+
+    >>> seconds("1.5h", "lease"), seconds(3, "learn_after")
+    (5400.0, 3.0)
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e10:
+        return float(value)
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhd])\s*", value) if isinstance(value, str) else None
+    if found is None:
+        raise InvalidParameter(f"{name} must be a duration such as 30, '10m', '2h' or '7d', got {value!r}.")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def load(path: str | Path, store: str | None = None) -> Config:
+    """Read a configuration; relative store files are beside it."""
+    path = Path(path)
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InvalidParameter(f"there is no {str(path)!r}; write one with 'askance init'.") from None
+    except OSError as error:
+        raise InvalidParameter(f"cannot read {str(path)!r}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameter(f"{str(path)!r} is not TOML: {error}.") from None
+    try:
+        return from_document(document, path.parent, store)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{str(path)!r}: {error}") from None
+
+
+def from_document(document: dict[str, Any], folder: Path = Path("."), store: str | None = None) -> Config:
+    """A configuration from parsed TOML."""
+    known = {"title", "store", "classes", "fields", "model", "asking", "queue", "server"}
+    if unknown := [name for name in document if name not in known]:
+        raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
+    place = store or _text(document.get("store", "askance.db"), "store")
+    if not is_postgres(place):
+        place = str(folder / place)
+    model = _model(document)
+    return Config(
+        title=_text(document.get("title", "askance"), "title"),
+        store=place,
+        model=model,
+        asking=_asking(_table(document, "asking")),
+        queue=_section(
+            Queue, _table(document, "queue"), "queue", ("lease", "learn_after", "time_to_live", "freshness", "later")
+        ),
+        server=_section(
+            Server, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
+        ),
+    )
+
+
+def is_postgres(place: str) -> bool:
+    """Whether a store is a PostgreSQL address rather than a file."""
+    return place.startswith(("postgresql://", "postgres://"))
+
+
+def _model(document: dict[str, Any]) -> Model:
+    classes = document.get("classes")
+    if not isinstance(classes, list) or len(classes) < 2:
+        raise InvalidParameter('classes must list two labels or more, such as classes = ["ham", "spam"].')
+    if not all(isinstance(label, str) and label and len(label) <= 200 and label.isprintable() for label in classes):
+        raise InvalidParameter("classes must be words of at most 200 printable characters, in quotes.")
+    if len(set(classes)) < len(classes):
+        raise InvalidParameter("classes names a label twice.")
+    table = _table(document, "model")
+    _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams"}, "model")
+    default = ALGORITHM_FOR_TWO if len(classes) == 2 else ALGORITHM_FOR_MANY
+    usual = PARAMETERS.get(table.get("algorithm", default), {})
+    model = Model(
+        classes=sorted(classes),
+        fields=check_features(_table(document, "fields")),
+        algorithm=_text(table.get("algorithm", default), "model.algorithm"),
+        parameters={**usual, **_table(table, "parameters")},
+        seed=_whole(table.get("seed", 0), "model.seed", 0),
+        hash_bits=_whole(table.get("hash_bits", 18), "model.hash_bits", 1, 24),
+        ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, 5),
+    )
+    from askance.live.learner import Learner
+
+    Learner(model, Asking())  # an algorithm that cannot work is refused here
+    return model
+
+
+def _asking(table: dict[str, Any]) -> Asking:
+    _refuse_unknown(table, {"audit", "per_hour", "per_day", "total"}, "asking")
+    audit = table.get("audit", 0.05)
+    if not isinstance(audit, int | float) or isinstance(audit, bool) or not 0 <= audit < 1:
+        raise InvalidParameter(f"asking.audit must be a share of the questions, from 0 to below 1, got {audit!r}.")
+    limits = {
+        name: None if name not in table else _whole(table[name], f"asking.{name}", 0)
+        for name in ("per_hour", "per_day", "total")
+    }
+    return Asking(float(audit), **limits)
+
+
+def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple[str, ...]) -> Any:
+    _refuse_unknown(table, {item.name for item in fields(kind)}, name)
+    values = {}
+    for item in fields(kind):
+        if item.name not in table:
+            continue
+        value, full = table[item.name], f"{name}.{item.name}"
+        if item.name in durations:
+            values[item.name] = seconds(value, full)
+        elif isinstance(item.default, str):
+            values[item.name] = _text(value, full)
+        elif isinstance(item.default, float):
+            if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+                raise InvalidParameter(f"{full} must be a number of 0 or more, got {value!r}.")
+            values[item.name] = float(value)
+        else:
+            values[item.name] = _whole(value, full, 0 if item.name in ("port", "disk_reserve") else 1)
+    return kind(**values)
+
+
+def _table(document: dict[str, Any], name: str) -> dict[str, Any]:
+    value = document.get(name, {})
+    if not isinstance(value, dict):
+        raise InvalidParameter(f"{name} must be a table, [{name}], got {value!r}.")
+    return value
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter(f"{name} must be a text in quotes, got {value!r}.")
+    return value
+
+
+def _whole(value: Any, name: str, least: int, most: int = 2**53) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidParameter(f"{name} must be a whole number, {least} or more, got {value!r}.")
+    return value
+
+
+def _refuse_unknown(table: dict[str, Any], known: set[str], name: str) -> None:
+    if unknown := [key for key in table if key not in known]:
+        raise InvalidParameter(f"there is no setting {name}.{unknown[0]}; there are: {', '.join(sorted(known))}.")

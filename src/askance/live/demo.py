@@ -1,0 +1,119 @@
+"""``askance demo --live``: the service on a made-up stream of messages that changes its ways, for trying out the pages."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+
+from askance.live import answers, queue
+from askance.live.answers import Given
+from askance.live.config import from_document
+from askance.live.engine import Engine
+from askance.live.ingest import digest_of, read_event
+from askance.live.problems import Problem
+from askance.live.server import serve
+from askance.live.service import Service
+from askance.live.state import first_rows
+from askance.live.store import open_store
+
+NEW_CAMPAIGNS = ("parcel", "coin", "token", "cash", "rocket", "loan", "credit", "viruses", "horoscope", "warranty")
+PHASE = 600  # events until the campaigns change, and back
+BLOCK = 4_000
+PEOPLE = ("robot-1", "robot-2")
+
+
+def stream(seed: int) -> Iterator[tuple[str, str]]:
+    """Messages and their labels without end; in turns, spam runs the old campaigns and, more of it, the new ones."""
+    from askance.stream.generators import messages
+
+    rng = np.random.default_rng([seed, 7])
+    block = 0
+    while True:
+        made = messages(BLOCK, random_state=seed + 1000 * block, spam_rate=0.5)
+        ham = [text for text, label in zip(made.texts, made.labels, strict=True) if label == "ham"]
+        spam = [text for text, label in zip(made.texts, made.labels, strict=True) if label == "spam"]
+        kinds = [[], []]  # type: list[list[str]]
+        for text in spam:
+            kinds[any(word in text.lower() for word in NEW_CAMPAIGNS)].append(text)
+        for place in range(BLOCK // 4):
+            turn = (block * (BLOCK // 4) + place) // PHASE % 2
+            is_spam = rng.random() < (0.15, 0.3)[turn]
+            pool = kinds[turn] if is_spam else ham
+            yield pool[int(rng.integers(len(pool)))], "spam" if is_spam else "ham"
+        block += 1
+
+
+def run_demo(port: int, seed: int, rate: float, robots: bool, say: Callable[[str], None]) -> None:
+    """Serve a fresh store in a temporary folder until interrupted."""
+    with tempfile.TemporaryDirectory(prefix="askance-demo-") as folder:
+        config = from_document(
+            {
+                "title": "Demo: messages",
+                "classes": ["ham", "spam"],
+                "fields": {"text": "text", "length": "number", "hour": "number"},
+                "server": {"port": port},
+            },
+            Path(folder),
+        )
+        database = open_store(config.store, create=True)
+        with database.write() as session:
+            first_rows(session, config)
+        database.close()
+        ended = threading.Event()
+        truth: dict[str, str] = {}
+
+        def begin(address: str, service: Service) -> None:
+            say(address)
+            threading.Thread(target=feed, args=(service.engine, seed, rate, truth, ended), daemon=True).start()
+            for name in PEOPLE if robots else ():
+                threading.Thread(target=answer_all, args=(service.engine, name, truth, ended), daemon=True).start()
+
+        try:
+            serve(config, begin)
+        finally:
+            ended.set()
+
+
+def feed(engine: Engine, seed: int, rate: float, truth: dict[str, str], ended: threading.Event) -> None:
+    """Send events at a steady rate, the first hundred at once."""
+    began = time.monotonic()
+    for place, (text, label) in enumerate(stream(seed)):
+        name = f"message-{place + 1}"
+        truth[name] = label
+        event = read_event(
+            {"id": name, "fields": {"text": text, "length": len(text), "hour": place // 60 % 24}}, 256_000
+        )
+        try:
+            engine.ingest([event]).result()
+        except Problem:
+            return
+        if place >= 100 and ended.wait(max(0.0, began + (place - 100) / rate - time.monotonic())):
+            return
+
+
+def answer_all(engine: Engine, name: str, truth: dict[str, str], ended: threading.Event) -> None:
+    """A made-up annotator who takes a second or two per question and is nearly always right."""
+    rng = np.random.default_rng(len(name))
+    classes = engine.state.classes
+    while not ended.is_set():
+        try:
+            found = engine.submit(lambda session, state: queue.next_asks(session, state, name, 1, frozenset())).result()
+            pause = float(rng.uniform(0.4, 2.5))
+            if ended.wait(pause) or isinstance(found, queue.Nothing):
+                continue
+            ask = found[0][0]
+            label = classes.index(truth[ask["event"]["id"]])
+            label = 1 - label if rng.random() < 0.01 else label
+            identifier = uuid4().hex
+            given = Given(identifier, digest_of(identifier), ask["token"], label, None, int(1000 * pause), None, None)
+            engine.submit(
+                lambda session, state, ask=ask, given=given: answers.answer(session, state, name, ask["id"], given)
+            ).result()
+        except Problem:
+            return

@@ -1,0 +1,52 @@
+"""Which words and fields moved a score, for the people who are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from askance.features.kinds import CATEGORY, NUMBER, TEXT
+from askance.features.rows import flatten, word_of
+from askance.features.text import words
+
+if TYPE_CHECKING:
+    from askance.live.learner import Learner
+
+
+def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) -> list[dict[str, Any]]:
+    """The strongest effects first: positive ones speak for the class ``label``. Words count singly, not in pairs."""
+    if not hasattr(learner.clf, "n_features_in_") or not hasattr(learner.clf, "coef_"):
+        return []
+    weights = _towards(learner.clf.coef_, label)
+    encoder = learner.features.encoder
+    columns, values = learner._encode(fields)
+    value_at = dict(zip(columns.tolist(), values.tolist(), strict=True))
+    effects = []
+    for name, value in flatten(fields).items():
+        kind = learner.features.kinds.get(name)
+        if kind == NUMBER:
+            column = encoder._number_columns[encoder.slots[name]]
+            effects.append((name, None, column))
+        elif kind == TEXT and value is not None:
+            text = " ".join(value) if isinstance(value, list | tuple) else word_of(value)
+            found = list(dict.fromkeys(words(text)))
+            places = encoder.hasher.categories(name, found) + encoder.hashed_from if found else []
+            effects.extend((name, word, int(column)) for word, column in zip(found, places, strict=True))
+        elif kind == CATEGORY:
+            given = [word_of(item) for item in (value if isinstance(value, list | tuple) else [value])]
+            places = encoder.hasher.categories(name, given) + encoder.hashed_from
+            effects.extend((name, None, int(column)) for column in places)
+    rated = [
+        {"field": name, "word": word, "effect": round(float(weights[column]) * value_at.get(column, 0.0), 6)}
+        for name, word, column in effects
+    ]
+    rated = [item for item in rated if item["effect"] != 0.0]
+    return sorted(rated, key=lambda item: -abs(item["effect"]))[:most]
+
+
+def _towards(weights: np.ndarray, label: int) -> np.ndarray:
+    if len(weights) == 1:
+        return weights[0] if label == 1 else -weights[0]
+    return weights[label] - np.delete(weights, label, axis=0).mean(axis=0)

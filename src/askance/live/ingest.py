@@ -1,0 +1,207 @@
+"""Events come in: checked, predicted, perhaps asked about, stored. All of it inside one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import msgspec
+
+from askance.errors import AskanceError
+from askance.live.asking import AUDIT, COLD_START
+from askance.live.problems import Problem
+from askance.live.state import State
+from askance.live.store.database import Session
+
+LONGEST_ID = 200
+LEAST_INFORMATIVE = 0.02
+
+_canonical = msgspec.json.Encoder(order="sorted")
+
+
+class Event(NamedTuple):
+    """An event as it came, checked but for what only the model can tell."""
+
+    id: str
+    digest: bytes
+    fields: dict[str, Any]
+    text: str
+    time: str | None
+
+
+def as_json(value: Any) -> str:
+    """Compact JSON that reads back as the same values, in the same order."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (OverflowError, ValueError):  # whole numbers beyond 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def digest_of(value: Any) -> bytes:
+    """A hash that is the same for the same JSON, whatever the order of its names."""
+    try:
+        canonical = _canonical.encode(value)
+    except (OverflowError, ValueError):
+        canonical = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return hashlib.blake2b(canonical, digest_size=16).digest()
+
+
+def name_of(value: Any, what: str) -> str:
+    """An identifier that a client gave: a word or a whole number."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value or len(value) > LONGEST_ID or not value.isprintable():
+        raise Problem("invalid", f"{what} must be a text of 1 to {LONGEST_ID} printable characters, or a whole number.")
+    return value
+
+
+def read_event(item: Any, event_bytes: int) -> Event:
+    """An event from parsed JSON: {"id"?, "fields", "time"?}."""
+    if not isinstance(item, dict):
+        raise Problem("invalid", 'an event must be an object such as {"id": "m-1", "fields": {"text": "hello"}}.')
+    for name in item:
+        if name not in ("id", "fields", "time"):
+            raise Problem(
+                "invalid", f"an event has id, fields and time, but no {name!r}; put what it says into fields."
+            )
+    fields = item.get("fields")
+    if not isinstance(fields, dict):
+        raise Problem("invalid", "'fields' must be an object with the fields of the event.")
+    identifier = name_of(item["id"], "'id'") if item.get("id") is not None else uuid4().hex
+    time = item.get("time")
+    if time is not None and not (isinstance(time, str) and len(time) <= 64) and not is_number(time):
+        raise Problem("invalid", "'time' must be a text such as '2026-05-01T10:00:00Z' or a number of seconds.")
+    text = as_json(fields)
+    if len(text) > event_bytes:
+        raise Problem("event_too_large", f"the event has {len(text):,} bytes; at most {event_bytes:,} are taken.")
+    return Event(identifier, digest_of([fields, time]), fields, text, None if time is None else as_json(time))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+COLUMNS = (
+    "seq, id, digest, fields, time, received, predicted, probabilities, scores, version, asked, probability, audit, "
+    "audit_probability"
+)
+INSERT = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * 14)})"
+INSERT_ASK = (
+    "INSERT INTO asks (id, event, why, probability, audit, rank, state, created, expires) "
+    "VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)"
+)
+
+
+def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str, Any] | Problem]:
+    """Store new events with their predictions; answer repetitions with what was said the first time."""
+    now = state.clock.now()
+    seen: dict[str, tuple[bytes, dict[str, Any] | Problem]] = {}
+    for row in session.select_in(
+        "SELECT id, digest, seq, predicted, probabilities, version, asked, probability, audit FROM events WHERE id IN ({})",
+        {event.id for event in events},
+    ):
+        seen[row[0]] = bytes(row[1]), answer(state, row[0], *row[2:4], msgspec.json.decode(row[4]), *row[5:])
+    fresh: dict[str, Event] = {}
+    for event in events:
+        if event.id not in seen and event.id not in fresh:
+            fresh[event.id] = event
+    decisions = state.learner.decide([(event.fields, now) for event in fresh.values()])
+    rows, asks = [], []
+    new: dict[str, dict[str, Any] | Problem] = {}
+    for event, decided in zip(fresh.values(), decisions, strict=True):
+        if isinstance(decided, AskanceError):
+            code = "too_many_fields" if "number of different fields" in str(decided) else "invalid"
+            new[event.id] = Problem(code, str(decided))
+            continue
+        state.seq += 1
+        ask = 0
+        if decided.asked:
+            state.asks += 1
+            ask = state.asks
+            rank = rank_of(decided.probabilities, decided.why, now, state.config.queue.freshness)
+            expires = now + state.config.queue.time_to_live
+            asks.append((ask, state.seq, decided.why, decided.probability, int(decided.audit), rank, now, expires))
+        chances = [round(chance, 6) for chance in decided.probabilities]
+        rows.append((
+            state.seq, event.id, event.digest, event.text, event.time, now, decided.predicted, as_json(chances),
+            as_json(decided.scores), state.learner.version, ask, decided.probability, int(decided.audit),
+            decided.audit_probability,
+        ))  # fmt: skip
+        new[event.id] = answer(
+            state, event.id, state.seq, decided.predicted, chances, state.learner.version, ask, decided.probability,
+            decided.audit,
+        )  # fmt: skip
+        _count(state, decided)
+    if rows:
+        session.many(INSERT, rows)
+        state.count("events", len(rows))
+    if asks:
+        session.many(INSERT_ASK, asks)
+        state.count("asks", len(asks))
+        state.count("audits", sum(ask[4] for ask in asks))
+        keep_within(session, state)
+    return [_outcome(event, seen, fresh, new) for event in events]
+
+
+def _outcome(
+    event: Event,
+    seen: dict[str, tuple[bytes, dict[str, Any] | Problem]],
+    fresh: dict[str, Event],
+    new: dict[str, dict[str, Any] | Problem],
+) -> dict[str, Any] | Problem:
+    if fresh.get(event.id) is event:
+        return new[event.id]
+    digest, first = seen.get(event.id) or (fresh[event.id].digest, new[event.id])
+    if digest != event.digest:
+        return Problem(
+            "id_reused", f"the event {event.id!r} is stored with another body; an id names one event for ever."
+        )
+    return first if isinstance(first, Problem) else {**first, "duplicate": True}
+
+
+def _count(state: State, decided: Any) -> None:
+    state.count_class("predicted", decided.predicted)
+    margin = max(decided.probabilities) - sorted(decided.probabilities)[-2]
+    for counts in (state.counts, state.totals):
+        counts["margin"] += margin
+        counts["probability"] += decided.probability
+
+
+def answer(
+    state: State, identifier: str, seq: int, predicted: int, chances: list[float], version: int, ask: int,
+    probability: float, audit: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """What is said of one event."""
+    return {
+        "id": identifier,
+        "seq": seq,
+        "label": state.classes[predicted],
+        "probabilities": dict(zip(state.classes, chances, strict=True)),
+        "model": version,
+        "asked": bool(ask),
+        "ask": ask or None,
+        "ask_probability": probability,
+        "audit": bool(audit),
+        "duplicate": False,
+    }
+
+
+def rank_of(chances: list[float], why: str, now: float, freshness: float) -> float:
+    """The logarithm of informativeness x freshness, up to a constant that is the same for all: so it never changes."""
+    best, second = sorted(chances)[-1:-3:-1]
+    informative = 1.0 if why in (AUDIT, COLD_START) else max(LEAST_INFORMATIVE, 1.0 - (best - second))
+    return math.log(informative) + now / max(freshness, 1.0)
+
+
+def keep_within(session: Session, state: State) -> None:
+    """At most so many open asks: the least valuable expires first, counted."""
+    excess = session.value("SELECT count(*) FROM asks WHERE state = 'open'") - state.config.queue.most_open
+    if excess > 0:
+        session.execute(
+            "UPDATE asks SET state = 'expired' WHERE id IN (SELECT id FROM asks WHERE state = 'open' ORDER BY rank LIMIT ?)",
+            (excess,),
+        )
+        state.count("expired", excess)

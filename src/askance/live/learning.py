@@ -1,0 +1,36 @@
+"""Answers become part of the model: once each, in order, in the transaction that says so."""
+
+from __future__ import annotations
+
+import msgspec
+
+from askance.live.state import State
+from askance.live.store.database import Session
+
+AT_ONCE = 100
+
+
+def learn_due(session: Session, state: State) -> int:
+    """Learn the answers whose grace is over; how many that were."""
+    if state.paused or state.due is None or state.due > state.clock.now():
+        return 0
+    rows = session.all(
+        "SELECT a.seq, a.event, a.label, e.fields, e.scores, e.asked, e.probability FROM answers a "
+        "JOIN events e ON e.seq = a.event WHERE a.state = 'waiting' AND a.due <= ? ORDER BY a.seq LIMIT ?",
+        (state.clock.now(), AT_ONCE),
+    )
+    for number, event, label, fields, scores, asked, probability in rows:
+        weight = 1.0 / probability if asked and probability > 0.0 else 1.0
+        state.learner.learn(msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
+        state.seq += 1
+        state.learned += 1
+        state.learner.version = state.learned
+        session.execute(
+            "INSERT INTO learned (seq, n, answer, event, label, weight) VALUES (?, ?, ?, ?, ?, ?)",
+            (state.seq, state.learned, number, event, label, weight),
+        )
+        session.execute("UPDATE answers SET state = 'learned', due = NULL WHERE seq = ?", (number,))
+    if rows:
+        state.count("learned", len(rows))
+    state.due = session.value("SELECT min(due) FROM answers WHERE state = 'waiting'")
+    return len(rows)

@@ -1,0 +1,54 @@
+// Requests to the service. A Problem is what the service says; Unreachable is no answer at all.
+
+export class Problem extends Error {
+  constructor(status, document, retryAfter) {
+    super(document.detail || `the service answered ${status}`);
+    this.status = status;
+    this.code = document.code || "";
+    this.retryAfter = retryAfter;
+  }
+
+  // The same request may work later.
+  get passes() {
+    return this.status === 429 || this.status >= 500;
+  }
+}
+
+export class Unreachable extends Error {}
+
+export async function request(method, path, body, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(options.timeout || 15000),
+      keepalive: Boolean(options.keepalive),
+      redirect: "error",
+    });
+  } catch (error) {
+    throw new Unreachable(String(error));
+  }
+  const retryAfter = Number(response.headers.get("retry-after")) || null;
+  if (response.status === 204) return { nothing: true, headers: response.headers, retryAfter };
+  let document;
+  try {
+    document = await response.json();
+  } catch {
+    // A proxy's page, or a connection cut in the middle of the answer.
+    if (response.ok) throw new Unreachable("the answer was cut");
+    document = {};
+  }
+  if (!response.ok) throw new Problem(response.status, document, retryAfter);
+  return document;
+}
+
+export const get = (path) => request("GET", path);
+export const post = (path, body = {}, options = {}) => request("POST", path, body, options);
+
+// A name nobody else makes; crypto.randomUUID is missing on plain http.
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

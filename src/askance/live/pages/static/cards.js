@@ -1,0 +1,220 @@
+// The cards of the dashboard: each a question, the answer in a sentence, a picture, and the numbers as a table.
+
+import { bandChart, barsChart, calibrationChart, intervalChart, legend, sharesChart, table, timeChart } from "./charts.js";
+import { clock, count, duration, h, number, percent, some } from "./dom.js";
+
+const MOST_CLASSES = 6;
+const ENOUGH = 30; // audit labels from which an estimate says something
+
+export const CARDS = [
+  {
+    question: "Is the model right?",
+    answer({ accuracy }) {
+      const { audit, baseline } = accuracy;
+      if (!audit.n) return "Not known yet: no random check has been answered.";
+      const verdict = audit.low > baseline.estimate ? "Yes, better than guessing" : audit.high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
+      return `${verdict}: right on ${percent(audit.estimate)} of all events (95 % interval ${percent(audit.low)} to ${percent(audit.high)}, from ${some(audit.n, "random check")}). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)}.`;
+    },
+    draw: ({ accuracy }, series, width, words) => accuracy.audit.n > 0 && intervalChart(width, accuracy.audit, accuracy.baseline.estimate, words),
+    table: ({ accuracy }) => [
+      ["Accuracy", "Labels", "Estimate", "From", "To"],
+      [
+        ["All random checks", ...estimateRow(accuracy.audit)],
+        ["The last random checks", ...estimateRow(accuracy.window)],
+        [`Always ${accuracy.baseline.label}`, "", percent(accuracy.baseline.estimate), "", ""],
+        ["On what was asked (harder)", accuracy.answered.n, accuracy.answered.n ? percent(accuracy.answered.right / accuracy.answered.n) : "–", "", ""],
+      ],
+    ],
+  },
+  {
+    question: "Is it improving per label?",
+    wide: true,
+    answer(stats, series) {
+      const points = series?.by_label ?? [];
+      if (points.length < 2) return "Not known yet: it takes a few random checks.";
+      const [first, last] = [points[Math.min(points.length - 1, Math.floor(points.length / 4))], points.at(-1)];
+      const gain = 100 * (last.estimate - first.estimate);
+      const word = last.low > first.high ? "Yes" : last.high < first.low ? "No, it got worse" : "No clear change";
+      return `${word}: ${percent(first.estimate)} after ${some(first.labels, "label")}, ${percent(last.estimate)} after ${count(last.labels)} (${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(0)} points). Dashed: guessing.`;
+    },
+    draw(stats, series, width, words) {
+      const points = (series?.by_label ?? []).filter((point) => point.estimate !== null);
+      return points.length > 0 && bandChart(width, points, stats.accuracy.baseline.estimate, words);
+    },
+    table: (stats, series) => [
+      ["Labels", "Random checks", "Estimate", "From", "To"],
+      thinned(series?.by_label ?? [], 20).map((point) => [count(point.labels), point.n, percent(point.estimate), percent(point.low), percent(point.high)]),
+    ],
+  },
+  {
+    question: "Is the world changing?",
+    tone: ({ drift }) => (drift.level === "none" ? null : "warn"),
+    answer({ drift }) {
+      const word = { none: "No sign of it.", warning: "Perhaps.", drift: "Yes." }[drift.level] ?? "";
+      return `${word} ${drift.detail}${drift.since ? ` Since ${clock(drift.since)}.` : ""} Below: what the model predicted, by class.`;
+    },
+    draw(stats, series, width, words) {
+      const { rows, names } = mixOf(stats, series);
+      return rows.length > 1 && [sharesChart(width, rows, names, words), legend(names)];
+    },
+    table({ classes_mix: mix }) {
+      const [all, recent] = [sumOf(mix.predicted), sumOf(mix.recent)];
+      const rows = Object.keys(mix.predicted).map((name) => [name, share(mix.predicted[name], all), share(mix.recent[name], recent)]);
+      return [["Class", "Of all", "Of the last 10 minutes"], rows];
+    },
+  },
+  {
+    question: "Are we keeping up?",
+    answer({ events, model, latency_ms: latency }) {
+      const slow = latency.ingest?.p99 ? ` 99 % of requests with events are answered within ${number(latency.ingest.p99)} ms.` : "";
+      const lag = model.lag_seconds > 2 ? `The learner is ${duration(model.lag_seconds)} behind.` : "The learner is up to date.";
+      return `${number(events.per_second)} events a second now, ${count(events.today)} today. ${lag}${slow}`;
+    },
+    draw: (stats, series, width, words) => {
+      const rows = rowsOf(series, (point) => ({ events: point.events / (series.step / 60) }));
+      return rows.length > 1 && [timeChart(width, rows, ["events"], words), legend(["events per minute"])];
+    },
+    table: ({ latency_ms: latency, model }) => [
+      ["Latency, last 5 minutes", "Median", "99 %"],
+      [
+        ...Object.entries(latency).map(([name, value]) => [name, value?.p50 ? `${number(value.p50)} ms` : "–", value?.p99 ? `${number(value.p99)} ms` : "–"]),
+        ["learner behind by", duration(model.lag_seconds), ""],
+        ["answers that wait to be learned", count(model.waiting), ""],
+      ],
+    ],
+  },
+  {
+    question: "How long is the queue?",
+    answer({ queue }) {
+      const age = queue.oldest_seconds === null ? "" : ` The oldest waits ${duration(queue.oldest_seconds)}, half of them longer than ${duration(queue.median_age_seconds)}.`;
+      return `${some(queue.open, "open question")}, ${count(queue.leased)} in somebody's hands, ${count(queue.parked)} parked, ${count(queue.expired)} expired.${age}`;
+    },
+    draw: (stats, series, width, words) => {
+      const rows = rowsOf(series, (point) => ({ asked: point.asks, answered: point.answers, expired: point.expired }));
+      return rows.length > 1 && [timeChart(width, rows, ["asked", "answered", "expired"], words), legend(["asked", "answered", "expired"])];
+    },
+    table: ({ queue }) => [["Questions", "Number"], ["open", "leased", "parked", "answered", "closed", "expired"].map((name) => [name, count(queue[name])])],
+  },
+  {
+    question: "Do its probabilities mean what they say?",
+    answer({ calibration }) {
+      const n = sum(calibration.map((bin) => bin.n));
+      if (n < ENOUGH) return "Not known yet: it takes some labels.";
+      const gap = sum(calibration.map((bin) => bin.n * Math.abs(bin.predicted - bin.right))) / n;
+      return `They are off by ${percent(gap)} on average. On the dotted line they would be exact; below it the model is too sure.`;
+    },
+    draw: ({ calibration }, series, width, words) => calibration.length > 0 && calibrationChart(width, calibration, words),
+    table: ({ calibration }) => [["Said", "Labels", "Mean", "Right"], calibration.map((bin) => [`${percent(bin.from)} to ${percent(bin.to)}`, bin.n, percent(bin.predicted), percent(bin.right)])],
+  },
+  {
+    question: "How long do labels take?",
+    answer({ labels }) {
+      const { median, p90 } = labels.delay_seconds;
+      return median === null ? "No labels yet." : `From event to label: half within ${duration(median)}, nine in ten within ${duration(p90)}.`;
+    },
+    draw: ({ labels: { delay_seconds: delay } }, series, width, words) =>
+      delay.median !== null && barsChart(width, [{ name: "half within", value: delay.median, words: duration(delay.median) }, { name: "nine in ten within", value: delay.p90, words: duration(delay.p90) }], words),
+    table: ({ labels }) => [
+      ["Labels", "Number"],
+      [...Object.entries(labels.per_class).map(([name, n]) => [name, count(n)]), ["from random checks", count(labels.audit)], ["extra (not learned)", count(labels.extra)],
+        ...Object.entries(labels.skipped).map(([name, n]) => [`skipped: ${name.replace("_", " ")}`, count(n)])],
+    ],
+  },
+  {
+    question: "Who labels?",
+    answer: ({ people }) => (people.length ? `${people.length === 1 ? "One person" : `${people.length} people`}, ${some(sum(people.map((person) => person.last_hour)), "label")} in the last hour.` : "Nobody yet."),
+    draw: ({ people }) => people.length > 0 && peopleTable(people),
+  },
+  {
+    question: "What does it confuse?",
+    wide: true,
+    answer({ confusion }) {
+      const worst = worstPair(confusion);
+      const basis = sum(confusion.audit.flat()) >= ENOUGH ? "random checks" : "all labels (the harder events)";
+      return worst ? `Mostly ${worst.truth} taken for ${worst.predicted}: ${worst.n} of ${worst.of}. Counted over ${basis}.` : "Nothing so far.";
+    },
+    draw: ({ confusion }) => sum(confusion.all.flat()) > 0 && matrix(confusion),
+  },
+  {
+    question: "Is the budget spent?",
+    tone: ({ budget }) => (budget.exhausted ? "warn" : null),
+    answer({ budget }) {
+      if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
+      const limited = [budget.hour, budget.day, budget.total].some((part) => part.limit !== null);
+      return limited ? "No." : "There is no limit; these many questions were asked.";
+    },
+    draw: ({ budget }, series, width, words) =>
+      barsChart(width, Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total }).map(([name, { spent, limit }]) => ({
+        name, value: limit === null ? 0 : spent, limit, words: limit === null ? `${count(spent)}, no limit` : `${count(spent)} of ${count(limit)}`, tone: limit !== null && spent >= limit ? "k1" : "k0",
+      })), words),
+  },
+];
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const sumOf = (counts) => sum(Object.values(counts));
+const share = (n, of) => (of ? percent(n / of) : "–");
+const estimateRow = ({ n, estimate, low, high }) => [n, percent(estimate), n ? percent(low) : "–", n ? percent(high) : "–"];
+
+function thinned(points, most) {
+  const step = Math.max(1, Math.ceil(points.length / most));
+  return points.filter((_, place) => place % step === 0 || place === points.length - 1);
+}
+
+// Points over time from the first that has events; the minute under way is left out, as it is not over.
+function rowsOf(series, pick) {
+  const points = series?.points ?? [];
+  const first = points.findIndex((point) => point.events > 0 || point.answers > 0);
+  const used = first < 0 ? [] : points.slice(Math.max(0, first - 1), points.length > first + 2 ? -1 : undefined);
+  return used.map((point) => ({ time: Date.parse(point.time), ...pick(point) }));
+}
+
+// The largest classes and the rest together, as shares per point in time.
+function mixOf(stats, series) {
+  const sorted = Object.entries(stats.classes_mix.predicted).sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  const top = sorted.length > MOST_CLASSES + 1 ? sorted.slice(0, MOST_CLASSES) : sorted;
+  const names = top.length < sorted.length ? [...top, "all others"] : top;
+  const rows = rowsOf(series, (point) => ({ predicted: point.predicted })).filter((row) => sumOf(row.predicted) > 0);
+  for (const row of rows) {
+    const total = sumOf(row.predicted);
+    row.shares = Object.fromEntries(top.map((name) => [name, row.predicted[name] / total]));
+    if (names.length > top.length) row.shares["all others"] = Math.max(0, 1 - sum(Object.values(row.shares)));
+  }
+  return { rows, names };
+}
+
+function peopleTable(people) {
+  const rows = people.map((person) => [person.name, count(person.labels), count(person.last_hour), duration(person.median_seconds), count(person.skips)]);
+  return table(["Name", "Labels", "Last hour", "Median time", "Skips"], rows);
+}
+
+function chosenMatrix(confusion) {
+  return sum(confusion.audit.flat()) >= ENOUGH ? confusion.audit : confusion.all;
+}
+
+function worstPair(confusion) {
+  let worst = null;
+  chosenMatrix(confusion).forEach((row, truth) =>
+    row.forEach((n, predicted) => {
+      if (truth !== predicted && n > (worst?.n ?? 0)) worst = { n, of: sum(row), truth: confusion.labels[truth], predicted: confusion.labels[predicted] };
+    }),
+  );
+  return worst;
+}
+
+function matrix(confusion) {
+  const counts = chosenMatrix(confusion);
+  const cell = (n, row, right) => {
+    const element = h("td", { class: n ? (right ? "right" : "wrong") : "none" }, n ? count(n) : "·");
+    element.style.setProperty("--share", String(n / Math.max(1, sum(row))));
+    return element;
+  };
+  return h(
+    "div", { class: "scroll-x", tabindex: "0", role: "group", "aria-label": "Confusion matrix" },
+    h(
+      "table", { class: "matrix small" },
+      h("caption", { class: "hidden" }, "Rows: what people said. Columns: what the model had predicted."),
+      h("thead", {}, h("tr", {}, h("th", {}, "said \\ predicted"), confusion.labels.map((label) => h("th", { scope: "col", dir: "auto" }, label)))),
+      h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto" }, confusion.labels[truth]), row.map((n, predicted) => cell(n, row, truth === predicted))))),
+    ),
+  );
+}

@@ -1,0 +1,82 @@
+// The classes as buttons, each with its key; where there are many, a box to find one by name.
+
+import { byId, h, percent } from "./dom.js";
+import { keyOf } from "./keys.js";
+
+export class Choices {
+  #buttons = [];
+
+  constructor(classes, onchoose) {
+    const box = byId("classes");
+    box.dataset.count = classes.length > 9 ? "many" : classes.length > 4 ? "some" : "few";
+    this.#buttons = classes.map((label, place) => {
+      const key = keyOf(place);
+      return h(
+        "button",
+        { type: "button", class: "choice", data: { label }, "aria-keyshortcuts": key || null, onclick: (event) => this.#choose(event, onchoose) },
+        key && h("kbd", {}, key),
+        h("span", { class: "name", dir: "auto" }, label),
+        h("span", { class: "chance" }),
+        h("span", { class: "bar", "aria-hidden": "true" }),
+      );
+    });
+    box.append(...this.#buttons);
+    byId("finder").hidden = classes.length <= 9;
+    byId("find").addEventListener("input", () => this.#filter());
+  }
+
+  #choose(event, onchoose) {
+    onchoose(event.currentTarget.dataset.label, event);
+    this.clearFind();
+  }
+
+  // The suggestion and its chances; nothing where the question is blind.
+  show(ask) {
+    const chances = ask?.suggestion?.probabilities ?? {};
+    for (const button of this.#buttons) {
+      const chance = chances[button.dataset.label];
+      const suggested = ask?.suggestion?.label === button.dataset.label;
+      button.disabled = !ask;
+      button.classList.toggle("suggested", suggested);
+      const words = button.querySelector(".chance");
+      words.textContent = chance === undefined ? "" : percent(chance);
+      if (suggested) words.prepend(h("span", { class: "hidden" }, "suggested, "), h("kbd", {}, "Enter"));
+      button.style.setProperty("--chance", String(chance ?? 0));
+    }
+  }
+
+  openFind() {
+    if (byId("finder").hidden) return false;
+    byId("find").focus();
+    byId("find").select();
+    return true;
+  }
+
+  clearFind() {
+    if (!byId("find").value) return;
+    byId("find").value = "";
+    this.#filter();
+  }
+
+  #filter() {
+    const wanted = byId("find").value.trim().toLocaleLowerCase();
+    let isFirst = Boolean(wanted);
+    for (const button of this.#buttons) {
+      button.hidden = !button.dataset.label.toLocaleLowerCase().includes(wanted);
+      button.classList.toggle("first", isFirst && !button.hidden);
+      if (!button.hidden) isFirst = false;
+    }
+  }
+
+  // Enter takes the first class found, Escape gives up.
+  onFindKey(event) {
+    if (event.isComposing || event.repeat || !["Enter", "Escape"].includes(event.key)) return;
+    event.preventDefault();
+    const found = byId("find").value.trim() && this.#buttons.find((button) => !button.hidden);
+    if (event.key === "Enter" && !found) return;
+    byId("find").blur();
+    this.clearFind();
+    if (event.key === "Enter") found.click();
+    else document.querySelector("#stage .item")?.focus({ preventScroll: true });
+  }
+}

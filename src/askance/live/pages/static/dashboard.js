@@ -1,0 +1,119 @@
+// The dashboard: numbers as they change, each card a question.
+
+import { get, post } from "./api.js";
+import { CARDS } from "./cards.js";
+import { table } from "./charts.js";
+import { byId, clock, count, duration, h, number, percent } from "./dom.js";
+
+const SERIES_EVERY = 15_000;
+let stats = null;
+let series = null;
+let scheduled = false;
+
+const cards = CARDS.map((card) => {
+  const parts = { answer: h("p", { class: "answer-line", dir: "auto" }), plot: h("div", { class: "plot" }), data: h("div") };
+  const details = card.table && h("details", {}, h("summary", {}, "As a table"), parts.data);
+  details && details.addEventListener("toggle", schedule);
+  byId("cards").append(h("section", { class: card.wide ? "card wide" : "card", "aria-label": card.question }, h("h2", {}, card.question), parts.answer, parts.plot, details));
+  return { card, details, ...parts };
+});
+
+function tiles() {
+  const { accuracy, events, queue, labels, drift, model, budget } = stats;
+  const limit = budget.day.limit ?? budget.hour.limit ?? budget.total.limit;
+  const spent = budget.day.limit !== null ? budget.day.spent : budget.hour.limit !== null ? budget.hour.spent : budget.total.spent;
+  return [
+    ["Right, by random checks", accuracy.audit.n ? percent(accuracy.audit.estimate) : "–", accuracy.audit.n ? `${percent(accuracy.audit.low)} to ${percent(accuracy.audit.high)}` : "no check yet"],
+    ["Events a second", number(events.per_second), `${count(events.total)} in all`],
+    ["Open questions", count(queue.open), queue.oldest_seconds === null ? "none waits" : `oldest ${duration(queue.oldest_seconds)}`],
+    ["Labels", count(labels.total), `model version ${count(model.version)}`],
+    ["Change", { none: "none seen", warning: "perhaps", drift: "yes" }[drift.level], "of the stream", drift.level === "none" ? "" : "warn"],
+    ["Budget", limit === null ? "no limit" : percent(limit ? spent / limit : 1), limit === null ? `${count(budget.total.spent)} asked` : `${count(spent)} of ${count(limit)} asked`, budget.exhausted ? "warn" : ""],
+  ];
+}
+
+function draw() {
+  scheduled = false;
+  if (!stats) return;
+  byId("tiles").replaceChildren(...tiles().map(([name, value, more, tone]) => h("div", { class: "tile", data: { tone: tone ?? "" } }, h("span", { class: "muted small" }, name), h("b", {}, value), h("span", { class: "muted small" }, more))));
+  for (const { card, details, answer, plot, data } of cards) {
+    const words = card.answer(stats, series);
+    if (answer.textContent !== words) answer.textContent = words;
+    const drawn = card.draw(stats, series, Math.max(200, plot.clientWidth), words);
+    const scrolled = plot.querySelector(".scroll-x")?.scrollLeft ?? 0;
+    plot.replaceChildren(...[drawn].flat().filter(Boolean));
+    if (scrolled) plot.querySelector(".scroll-x").scrollLeft = scrolled;
+    if (details?.open) data.replaceChildren(table(...card.table(stats, series)));
+  }
+  const reasons = [...(stats.paused ? ["Learning is paused; answers are kept and wait."] : []), ...stats.health.reasons];
+  byId("alert").hidden = reasons.length === 0;
+  if (byId("alert").textContent !== reasons.join(" ")) byId("alert").textContent = reasons.join(" ");
+  drawPause();
+  byId("foot").textContent = `askance ${stats.version} · ${stats.algorithm} · up ${duration(stats.uptime)} · numbers of ${clock(stats.time)}`;
+}
+
+function schedule() {
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(draw);
+}
+
+function badge(state, words) {
+  if (byId("live").textContent === words) return;
+  byId("live").dataset.state = state;
+  byId("live").textContent = words;
+}
+
+async function loadSeries() {
+  const minutes = Number(byId("range").value);
+  try {
+    series = await get(`/v1/stats/series?minutes=${minutes}&points=${Math.min(minutes, 180)}`);
+    schedule();
+  } catch (error) {
+    if (error.status === 401) location.assign("/login?next=/");
+  }
+}
+
+function watch() {
+  const source = new EventSource("/v1/live");
+  source.addEventListener("stats", (event) => {
+    stats = JSON.parse(event.data);
+    badge("saved", "live");
+    schedule();
+  });
+  source.addEventListener("bye", () => badge("offline", "the service stops"));
+  source.addEventListener("error", () => {
+    badge("offline", "reconnecting");
+    if (source.readyState !== EventSource.CLOSED) return;
+    // The service refused, perhaps because the session has ended.
+    get("/v1/me").catch((error) => error.status === 401 && location.assign("/login?next=/"));
+    setTimeout(watch, 5000);
+  });
+  addEventListener("pagehide", () => source.close());
+}
+
+function drawPause() {
+  const button = byId("pause");
+  if (!button) return;
+  button.hidden = false;
+  button.textContent = stats.paused ? "Resume learning" : "Pause learning";
+}
+
+byId("pause")?.addEventListener("click", async () => {
+  try {
+    await post(`/v1/model/${stats.paused ? "resume" : "pause"}`);
+    stats = await get("/v1/stats");
+  } catch (error) {
+    byId("alert").hidden = false;
+    byId("alert").textContent = error.message;
+    return;
+  }
+  schedule();
+});
+byId("range").addEventListener("change", loadSeries);
+addEventListener("resize", schedule);
+addEventListener("pageshow", (event) => event.persisted && watch());
+setInterval(() => document.hidden || loadSeries(), SERIES_EVERY);
+get("/v1/stats").then((found) => { stats ??= found; schedule(); }).catch(() => {});
+loadSeries();
+watch();

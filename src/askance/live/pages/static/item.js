@@ -1,0 +1,141 @@
+// One question as elements: its texts large, with the words that drove the suggestion, its other fields as a table.
+
+import { clock, h } from "./dom.js";
+
+const WORD = /[\p{L}\p{N}_]+/gu;
+const LONG_TEXT = 60; // characters from which a text is read rather than looked up
+const SHOWN_AT_FIRST = 6000;
+const WHY = { uncertain: "Uncertain", audit: "Random check", cold_start: "First labels" };
+
+export function itemView(ask) {
+  const { effects, strongest } = effectsOf(ask);
+  const fields = ask.event.fields;
+  const texts = textFields(fields, ask.explanation ?? []);
+  const rest = Object.keys(fields).filter((name) => !texts.includes(name));
+  const only = texts.length === 1;
+  return h(
+    "article",
+    { class: "item", tabindex: "-1", "aria-label": `Question about event ${ask.event.id}` },
+    whyView(ask),
+    h(
+      "div",
+      { class: "readable" },
+      texts.map((name) => textView(name, fields[name], effects.get(name), strongest, only && rest.length === 0)),
+      rest.length > 0 && fieldsView(rest, fields, effects, strongest),
+      texts.length + rest.length === 0 && h("p", { class: "muted" }, "This event has no fields."),
+    ),
+    h("pre", { class: "raw", hidden: true, dir: "auto" }),
+    h(
+      "p",
+      { class: "muted small meta" },
+      h("span", { dir: "auto" }, `event ${ask.event.id}`),
+      ` · came in ${clock(ask.event.received)}`,
+      ask.skips > 0 && ` · ${ask.skips} unsure before you`,
+    ),
+  );
+}
+
+// Raw JSON instead of the readable form, or back.
+export function showRaw(view, ask, raw) {
+  const pre = view.querySelector(".raw");
+  if (raw && !pre.textContent) pre.textContent = JSON.stringify(ask.event, null, 2);
+  pre.hidden = !raw;
+  view.querySelector(".readable").hidden = raw;
+}
+
+// A line about a question, for the history.
+export function summaryOf(ask) {
+  const texts = Object.values(ask.event.fields).filter((value) => typeof value === "string");
+  const longest = texts.reduce((a, b) => (b.length > a.length ? b : a), "");
+  const pairs = Object.entries(ask.event.fields).slice(0, 6).map(([name, value]) => `${name}: ${plain(value)}`);
+  return (longest.length > 15 ? longest : pairs.join(", ")).slice(0, 120);
+}
+
+function whyView(ask) {
+  const code = ask.why?.code ?? "uncertain";
+  return h(
+    "p",
+    { class: "why", data: { code } },
+    h("b", { class: "pill" }, WHY[code] ?? code),
+    h("span", { dir: "auto" }, ask.why?.text ?? ""),
+  );
+}
+
+function effectsOf(ask) {
+  const effects = new Map();
+  let strongest = 0;
+  for (const { field, word, effect } of ask.explanation ?? []) {
+    if (!effects.has(field)) effects.set(field, { words: new Map(), whole: 0 });
+    if (word === null) effects.get(field).whole += effect;
+    else effects.get(field).words.set(word, effect);
+    strongest = Math.max(strongest, Math.abs(effect));
+  }
+  return { effects, strongest };
+}
+
+function textFields(fields, explanation) {
+  const spoken = new Set(explanation.filter((item) => item.word !== null).map((item) => item.field));
+  const texts = Object.keys(fields).filter((name) => typeof fields[name] === "string");
+  const long = texts.filter((name) => fields[name].length > LONG_TEXT || fields[name].includes("\n") || spoken.has(name));
+  if (long.length > 0) return long;
+  const longest = texts.sort((a, b) => fields[b].length - fields[a].length)[0];
+  return longest && fields[longest].length > 15 ? [longest] : [];
+}
+
+function textView(name, value, effects, strongest, only) {
+  const body = h("div", { class: "text", dir: "auto" });
+  if (value.length > 1200) body.classList.add("long");
+  const start = value.length > 1.2 * SHOWN_AT_FIRST ? value.slice(0, SHOWN_AT_FIRST).replace(/[\ud800-\udbff]$/, "") : value;
+  body.append(...highlighted(start, effects, strongest));
+  const more =
+    start.length < value.length &&
+    h("button", {
+      type: "button",
+      class: "quiet more",
+      onclick: (event) => {
+        body.replaceChildren(...highlighted(value, effects, strongest));
+        event.currentTarget.remove();
+      },
+    }, `Show all ${value.length.toLocaleString("en")} characters`);
+  return h("section", { class: "text-field" }, !only && h("h3", { dir: "auto" }, name), body, more);
+}
+
+// Text nodes, with <mark> around words that moved the score.
+function highlighted(text, effects, strongest) {
+  if (!effects?.words.size) return [text];
+  const parts = [];
+  let from = 0;
+  for (const found of text.matchAll(WORD)) {
+    const effect = effects.words.get(found[0].toLowerCase());
+    if (effect === undefined || Math.abs(effect) < 0.08 * strongest) continue;
+    parts.push(text.slice(from, found.index), h("mark", { class: toneOf(effect, strongest) }, found[0]));
+    from = found.index + found[0].length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+function toneOf(effect, strongest) {
+  const share = Math.abs(effect) / (strongest || 1);
+  return `${effect > 0 ? "towards" : "against"} s${share > 0.66 ? 3 : share > 0.33 ? 2 : 1}`;
+}
+
+function fieldsView(names, fields, effects, strongest) {
+  return h(
+    "dl",
+    { class: names.length > 8 ? "fields many" : "fields" },
+    names.map((name) => {
+      const whole = effects.get(name)?.whole ?? 0;
+      const strong = Math.abs(whole) >= 0.08 * strongest && whole !== 0;
+      const value = h("dd", { dir: "auto" }, strong ? h("mark", { class: toneOf(whole, strongest) }, plain(fields[name])) : plain(fields[name]));
+      if (fields[name] === null || fields[name] === "") value.classList.add("muted");
+      return h("div", {}, h("dt", { dir: "auto" }, name), value);
+    }),
+  );
+}
+
+function plain(value) {
+  if (value === null) return "null";
+  if (value === "") return "(empty)";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

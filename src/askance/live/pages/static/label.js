@@ -1,0 +1,288 @@
+// The label page: one question at a time, answered by a key.
+
+import { get, newId } from "./api.js";
+import { Deck } from "./deck.js";
+import { byId, count, h, some } from "./dom.js";
+import { canUndo, History } from "./history.js";
+import { itemView, showRaw, summaryOf } from "./item.js";
+import { isTyping, LETTERS, meaning } from "./keys.js";
+import { Choices } from "./choices.js";
+import { emptyView } from "./empty.js";
+import { Outbox } from "./outbox.js";
+import * as shelf from "./shelf.js";
+import { Tabs } from "./tabs.js";
+
+const TOO_FAST = 80; // ms: no one reads a question in less, so the key bounced
+const TOO_FAST_CLICK = 350; // ms: the second half of a double click
+const SKIPS = { unsure: "Unsure", bad_data: "Bad data", later: "Later" };
+
+const app = byId("app");
+const classes = JSON.parse(app.dataset.classes);
+const views = new Map(); // ask id -> its element, made before it is needed
+let me = { name: app.dataset.user, title: app.dataset.title, lease_seconds: 600 };
+let outbox, tabs, deck;
+let shown = null; // the ask on the table
+let shownAt = 0;
+let raw = false;
+let answered = 0;
+let toastTimer = 0;
+
+const choices = new Choices(classes, (label, event) => tooSoon(event) || answer(label));
+const history = new History((entry) => takeBack(entry));
+
+start();
+
+async function start() {
+  try {
+    me = await get("/v1/me");
+    shelf.put("askance:me", me);
+  } catch (error) {
+    if (error.status === 401) return location.assign("/login?next=/label");
+    const known = shelf.take("askance:me");
+    if (known && known.title === me.title && known.name === me.name) me = known;
+  }
+  const scope = encodeURIComponent(`${me.store ?? me.title} ${me.name}`);
+  tabs = new Tabs(scope, (ids) => deck.drop(ids));
+  outbox = new Outbox(scope, tabs.id, onOutbox, onResult);
+  deck = new Deck(tabs, outbox, me.lease_seconds, draw);
+  document.addEventListener("keydown", onKey);
+  addEventListener("beforeunload", (event) => shelf.isSafe() || event.preventDefault());
+  wireButtons();
+  outbox.flush();
+  await deck.fill();
+  history.load().catch(() => history.draw());
+}
+
+// --- what is on the table ------------------------------------------------------------------------------------
+
+function draw() {
+  const ask = deck.current;
+  for (const next of deck.asks) if (!views.has(next.id)) views.set(next.id, itemView(next));
+  if (ask !== shown) show(ask);
+  if (!ask) drawEmpty();
+  for (const id of views.keys()) if (!deck.asks.some((other) => other.id === id)) views.delete(id);
+  drawBadge();
+}
+
+function drawEmpty() {
+  const view = emptyView(deck, outbox);
+  const before = byId("stage").firstElementChild;
+  if (before?.textContent !== view.textContent) byId("stage").replaceChildren(view); // else a screen reader says it again
+}
+
+function show(ask) {
+  const hadFocus = document.activeElement;
+  shown = ask;
+  shownAt = performance.now();
+  choices.show(ask);
+  byId("comment").value = "";
+  byId("comment-row").hidden = true;
+  app.dataset.empty = String(!ask);
+  setRaw(false);
+  if (!ask) return;
+  byId("stage").replaceChildren(views.get(ask.id));
+  byId("main").scrollTop = 0;
+  // The focus follows the question, except where the person is busy elsewhere.
+  const elsewhere = hadFocus?.closest?.("#history, dialog, header") || (isTyping(hadFocus) && hadFocus.id !== "comment");
+  if (!elsewhere) views.get(ask.id).focus({ preventScroll: true });
+}
+
+function setRaw(wanted) {
+  raw = wanted;
+  document.querySelector("[data-act=raw]").setAttribute("aria-pressed", String(raw));
+  if (shown && (raw || views.get(shown.id)?.querySelector(".readable").hidden)) showRaw(views.get(shown.id), shown, raw);
+}
+
+// --- answers -------------------------------------------------------------------------------------------------
+
+function tooSoon(event) {
+  const least = event?.type === "click" && event.detail > 1 ? TOO_FAST_CLICK : TOO_FAST;
+  return performance.now() - shownAt < least;
+}
+
+function answer(label) {
+  const comment = byId("comment").value.trim();
+  const ms = Math.min(86_400_000, Math.round(performance.now() - shownAt));
+  give("answer", { label, ms, ...(comment && { comment }) }, `${label}`);
+}
+
+function skip(reason) {
+  give("skip", { reason }, SKIPS[reason]);
+}
+
+function give(kind, said, words) {
+  const ask = deck.current;
+  if (!ask) return;
+  const id = newId();
+  const entry = { id, kind, ask: ask.id, path: `/v1/asks/${ask.id}/${kind}`, body: { answer_id: id, token: ask.token, ...said } };
+  outbox.add(entry); // kept on disk before the question leaves the table
+  history.add({ id, askId: ask.id, ask, label: said.label ?? null, reason: said.reason, summary: summaryOf(ask), state: "waiting" });
+  answered++;
+  say(words, "undo: Z");
+  deck.shift();
+}
+
+function takeBack(entry) {
+  if (!entry || !canUndo(entry)) return say("There is nothing to undo.");
+  if (outbox.cancel(entry.id)) {
+    history.set(entry.id, "undone");
+  } else {
+    history.set(entry.id, "undoing");
+    const path = `/v1/answers/${encodeURIComponent(entry.id)}/undo`;
+    outbox.add({ id: `undo-${entry.id}`, kind: "undo", undoes: entry.id, ask: entry.askId, path, body: {} });
+  }
+  answered = Math.max(0, answered - 1);
+  say(`Taken back: ${entry.label ?? SKIPS[entry.reason]}`);
+  if (entry.ask) deck.putBack(entry.ask);
+  closeHistory();
+}
+
+// The service has answered for good.
+function onResult(entry, response, problem) {
+  if (entry.kind === "undo") return onUndone(entry, response, problem);
+  if (!problem) return history.set(entry.id, response.outcome === "extra" ? "extra" : "saved");
+  history.set(entry.id, "refused", problem.message);
+  toast(`An answer was refused: ${problem.message}`);
+}
+
+function onUndone(entry, response, problem) {
+  const done = history.set(entry.undoes, problem ? "saved" : "undone", problem ? problem.message : "");
+  const here = deck.asks.find((ask) => ask.id === entry.ask);
+  if (response?.ask) {
+    if (here) Object.assign(here, { token: response.ask.token, deadline: response.ask.deadline });
+    else if (!outbox.asks().includes(entry.ask) && !history.entries.some((other) => other.askId === entry.ask && canUndo(other))) deck.putBack(response.ask);
+  } else if (here && response?.outcome !== "already_undone") {
+    deck.drop([entry.ask]);
+    toast(problem ? `The answer stands: ${problem.message}` : "The answer is taken back; somebody else has the question now.");
+  }
+  return done;
+}
+
+// Another tab has answered: its question leaves this table too.
+function onOutbox(entry) {
+  if (entry && entry.kind !== "undo" && deck) deck.drop([entry.ask]);
+  drawBadge();
+}
+
+// --- words to the person -------------------------------------------------------------------------------------
+
+function say(words, hint = "") {
+  byId("last").replaceChildren(h("b", { dir: "auto" }, words), hint && h("span", { class: "muted" }, ` · ${hint}`));
+}
+
+function toast(words) {
+  clearTimeout(toastTimer);
+  byId("toast").hidden = false;
+  byId("toast").textContent = words;
+  toastTimer = setTimeout(() => (byId("toast").hidden = true), 9000);
+}
+
+function drawBadge() {
+  if (!outbox || !deck) return;
+  const waiting = outbox.entries().length;
+  const trouble = outbox.trouble ?? (["offline", "login"].includes(deck.trouble) ? deck.trouble : null);
+  const offline = !navigator.onLine || trouble === "offline";
+  const state = trouble === "login" ? "login" : offline ? "offline" : waiting ? "waiting" : "saved";
+  const kept = waiting ? ` · ${count(waiting)} kept` : "";
+  const words = { login: `log in again${kept}`, offline: `offline${kept}`, waiting: `${count(waiting)} waiting`, saved: "saved" };
+  const badge = byId("badge");
+  if (badge.dataset.state !== state || badge.textContent !== words[state]) {
+    badge.dataset.state = state;
+    badge.textContent = words[state];
+    badge.setAttribute("href", state === "login" ? "/login?next=/label" : "#history");
+  }
+  byId("tally").textContent = answered ? some(answered, "answer") : "";
+}
+
+// --- keys and buttons ----------------------------------------------------------------------------------------
+
+function onKey(event) {
+  if (byId("help").open) return;
+  if (event.target === byId("find")) return choices.onFindKey(event);
+  if (event.target === byId("comment")) return onCommentKey(event);
+  if (isTyping(event.target) || shelf.take("askance:keys-off")) return;
+  const meant = meaning(event, classes.length);
+  if (!meant) {
+    if (event.repeat && event.key === " " && !event.target.closest("button, a, summary")) event.preventDefault(); // a held Space would scroll
+    return;
+  }
+  const onControl = event.target.closest?.("button, a, summary, input");
+  if (onControl && (meant.action === "accept" || meant.action === "unsure")) return; // the control's own
+  if (meant.place !== undefined) tooSoon(event) || (shown && answer(classes[meant.place]));
+  else if (!act(meant.action, event)) return;
+  event.preventDefault();
+}
+
+function act(action, event) {
+  if (SKIPS[action]) tooSoon(event) || skip(action);
+  else if (action === "accept") accept(event);
+  else if (action === "undo") takeBack(history.newest());
+  else if (action === "raw") setRaw(!raw);
+  else if (action === "help") byId("help").showModal();
+  else if (action === "comment") openComment();
+  else if (action === "older" || action === "newer") openHistory(action === "older" ? 1 : -1);
+  else if (action === "find") return choices.openFind();
+  else if (action === "escape") closeHistory();
+  else return false;
+  return true;
+}
+
+function accept(event) {
+  if (!shown || tooSoon(event)) return;
+  if (shown.suggestion) answer(shown.suggestion.label);
+  else say("No suggestion here: choose a class.");
+}
+
+function openComment() {
+  if (!shown) return;
+  byId("comment-row").hidden = false;
+  byId("comment").focus();
+}
+
+function onCommentKey(event) {
+  if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+  if (event.key === "Escape") byId("comment").value = "";
+  byId("comment-row").hidden = !byId("comment").value.trim();
+  backToItem();
+  event.preventDefault();
+}
+
+function backToItem() {
+  (byId("stage").querySelector(".item") ?? byId("main")).focus({ preventScroll: true });
+}
+
+function openHistory(step) {
+  document.body.classList.add("history-open");
+  byId("open-history").setAttribute("aria-expanded", "true");
+  if (step && !history.move(step)) step < 0 ? closeHistory() : byId("history").focus();
+}
+
+function closeHistory() {
+  document.body.classList.remove("history-open");
+  byId("open-history").setAttribute("aria-expanded", "false");
+  backToItem();
+}
+
+function wireButtons() {
+  byId("letters").textContent = classes.length > 9 ? `, A–${LETTERS[Math.min(classes.length - 10, LETTERS.length - 1)].toUpperCase()}` : "";
+  byId("find-help").hidden = classes.length <= 9;
+  for (const button of document.querySelectorAll("[data-act]")) {
+    button.addEventListener("click", (event) => {
+      if (event.detail > 0 && button.dataset.act !== "comment") backToItem(); // a mouse leaves no focus behind for Space to find
+      act(button.dataset.act, event);
+    });
+  }
+  byId("open-help").addEventListener("click", () => byId("help").showModal());
+  byId("open-history").addEventListener("click", () => (document.body.classList.contains("history-open") ? closeHistory() : openHistory(1)));
+  byId("close-history").addEventListener("click", closeHistory);
+  byId("help").addEventListener("close", backToItem);
+  const keysOn = byId("keys-on");
+  keysOn.checked = !shelf.take("askance:keys-off");
+  keysOn.addEventListener("change", () => (keysOn.checked ? shelf.remove("askance:keys-off") : shelf.put("askance:keys-off", true)));
+  byId("badge").addEventListener("click", (event) => {
+    if (byId("badge").dataset.state === "login") return;
+    event.preventDefault();
+    outbox.flush();
+    openHistory(1);
+  });
+}

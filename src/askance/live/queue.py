@@ -1,0 +1,244 @@
+"""The queue of questions: leases with fencing tokens, skips, expiry. Every function runs inside a transaction."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from askance.live.asking import AUDIT, COLD_START
+from askance.live.clock import iso
+from askance.live.problems import Problem
+from askance.live.state import State
+from askance.live.store.database import Row, Session
+
+FOR_EVER = 1e12
+ASK = "a.id, a.event, a.why, a.probability, a.audit, a.state, a.created, a.skips, a.deliveries, a.annotator, a.deadline"
+
+
+class Ask(NamedTuple):
+    """A row of the table of asks."""
+
+    id: int
+    event: int
+    why: str
+    probability: float
+    audit: int
+    state: str
+    created: float
+    skips: int
+    deliveries: int
+    annotator: str | None
+    deadline: float | None
+
+    @property
+    def token(self) -> str:
+        """The fencing token of the last delivery."""
+        return f"{self.id}.{self.deliveries}"
+
+
+class Nothing(NamedTuple):
+    """Why there is nothing to label now, and when to come back."""
+
+    reason: str
+    detail: str
+    seconds: int
+
+
+def find(session: Session, ask: int) -> Ask:
+    """The ask of this number."""
+    row = session.one(f"SELECT {ASK} FROM asks a WHERE a.id = ?", (ask,))
+    if row is None:
+        raise Problem("unknown_ask", f"there is no ask {ask}.")
+    return Ask(*row)
+
+
+def next_asks(
+    session: Session, state: State, annotator: str, n: int, held: frozenset[int]
+) -> tuple[list[dict[str, Any]], dict[str, int]] | Nothing:
+    """Lease up to ``n`` asks to an annotator; those leased to them already, but not ``held`` by the page, come first."""
+    now = state.clock.now()
+    release_overdue(session, now)
+    mine = session.all(
+        f"SELECT {ASK} FROM asks a WHERE a.state = 'leased' AND a.annotator = ? ORDER BY a.deadline, a.id", (annotator,)
+    )
+    chosen = [ask for ask in (Ask(*row) for row in mine) if ask.id not in held][:n]
+    deadline = now + state.config.queue.lease
+    if chosen:
+        session.many("UPDATE asks SET deadline = ? WHERE id = ?", [(deadline, ask.id) for ask in chosen])
+    if len(chosen) < n:
+        fresh = _open_for(session, annotator, now, n - len(chosen))
+        session.many(
+            "UPDATE asks SET state = 'leased', annotator = ?, deadline = ?, deliveries = deliveries + 1 WHERE id = ?",
+            [(annotator, deadline, ask.id) for ask in fresh],
+        )
+        chosen += [ask._replace(deliveries=ask.deliveries + 1) for ask in fresh]
+    if not chosen:
+        return _nothing(session, state, annotator, now)
+    return [shown(session, state, ask._replace(deadline=deadline)) for ask in chosen], lengths(session)
+
+
+def _open_for(session: Session, annotator: str, now: float, n: int) -> list[Ask]:
+    """Open asks for an annotator: first those they put off until now, then by rank."""
+    returned = session.all(
+        f"SELECT {ASK} FROM set_aside s JOIN asks a ON a.id = s.ask "
+        "WHERE s.annotator = ? AND s.until <= ? AND a.state = 'open' ORDER BY s.until LIMIT ?",
+        (annotator, now, n),
+    )
+    known = {row[0] for row in returned}
+    rest = session.all(
+        f"SELECT {ASK} FROM asks a WHERE a.state = 'open' "
+        "AND NOT EXISTS (SELECT 1 FROM set_aside s WHERE s.ask = a.id AND s.annotator = ? AND s.until > ?) "
+        "ORDER BY a.rank DESC LIMIT ?",
+        (annotator, now, n + len(known)),
+    )
+    rows: list[Row] = [*returned, *(row for row in rest if row[0] not in known)]
+    return [Ask(*row) for row in rows[:n]]
+
+
+def lengths(session: Session) -> dict[str, int]:
+    """How many asks are open, leased and parked."""
+    found = dict(
+        session.all("SELECT state, count(*) FROM asks WHERE state IN ('open', 'leased', 'parked') GROUP BY state")
+    )
+    return {name: int(found.get(name, 0)) for name in ("open", "leased", "parked")}
+
+
+def _nothing(session: Session, state: State, annotator: str, now: float) -> Nothing:
+    length = lengths(session)
+    if length["open"]:
+        back = session.value(
+            "SELECT min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
+            "WHERE s.annotator = ? AND s.until > ? AND a.state = 'open'",
+            (annotator, now),
+        )
+        wait = max(1, min(60, int(back - now) + 1)) if back and back < FOR_EVER else 30
+        return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", wait)
+    if length["leased"]:
+        return Nothing("all_leased", "Every open question is in the hands of another annotator.", 10)
+    asking = state.learner.asking
+    if not asking.events:
+        return Nothing("waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5)
+    if not asking._allowed(now):
+        again = _next_budget(state, now)
+        until = f" until {iso(again)}" if again else ""
+        return Nothing("budget_spent", f"The budget of questions is spent{until}.", 60)
+    return Nothing("nothing_asked", "Every question is answered; the next uncertain event becomes one.", 5)
+
+
+def _next_budget(state: State, now: float) -> float | None:
+    """When questions are allowed again; None: never, or unknown."""
+    limits, asking = state.config.asking, state.learner.asking
+    if limits.total is not None and asking.asked >= limits.total:
+        return None
+    if limits.per_day is not None and asking.day_asked >= limits.per_day:
+        return (now // 86400 + 1) * 86400
+    return (now // 3600 + 1) * 3600
+
+
+def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
+    """An ask as the label page gets it. Random samples are blind: no suggestion that could sway the answer."""
+    row = session.one(
+        "SELECT id, seq, fields, time, received, predicted, probabilities, version FROM events WHERE seq = ?",
+        (ask.event,),
+    )
+    assert row is not None
+    fields = msgspec.json.decode(row[2])
+    blind = ask.why in (AUDIT, COLD_START)
+    chances = msgspec.json.decode(row[6])
+    label = state.classes[row[5]]
+    assert ask.deadline is not None
+    return {
+        "id": ask.id,
+        "token": ask.token,
+        "deadline": iso(ask.deadline),
+        "seconds_left": round(ask.deadline - state.clock.now(), 3),
+        "event": {
+            "id": row[0],
+            "seq": row[1],
+            "fields": fields,
+            "time": None if row[3] is None else msgspec.json.decode(row[3]),
+            "received": iso(row[4]),
+        },
+        "suggestion": None
+        if blind
+        else {
+            "label": label,
+            "probability": chances[row[5]],
+            "probabilities": dict(zip(state.classes, chances, strict=True)),
+            "model": row[7],
+        },
+        "why": {
+            "code": ask.why,
+            "probability": ask.probability,
+            "text": reason(ask.why, label, chances[row[5]], ask.probability),
+        },
+        "audit": bool(ask.audit),
+        "explanation": [] if blind else state.learner.explain(fields, row[5]),
+        "skips": ask.skips,
+        "created": iso(ask.created),
+    }
+
+
+def reason(why: str, label: str, chance: float, probability: float) -> str:
+    """Why an event is asked about, for the person who is asked."""
+    if why == COLD_START:
+        return "The model has not seen every class yet and asks at random."
+    if why == AUDIT:
+        return "A random sample, by which the model is judged; so it shows no suggestion."
+    return (
+        f"The model is unsure: {label} at {chance:.0%}. It asks about such events with probability {probability:.2g}."
+    )
+
+
+def release_overdue(session: Session, now: float) -> int:
+    """Leases that ended give their asks back."""
+    return session.execute(
+        "UPDATE asks SET state = 'open', annotator = NULL, deadline = NULL WHERE state = 'leased' AND deadline <= ?",
+        (now,),
+    )
+
+
+def expire(session: Session, state: State, now: float) -> None:
+    """Asks that waited too long are given up, counted; one in somebody's hands is not taken away."""
+    gone = session.execute(
+        "UPDATE asks SET state = 'expired' WHERE expires <= ? AND state IN ('open', 'parked')", (now,)
+    )
+    if gone:
+        state.count("expired", gone)
+
+
+def renew(session: Session, state: State, annotator: str, number: int, token: str) -> dict[str, Any]:
+    """Hold on to a lease."""
+    now = state.clock.now()
+    ask = find(session, number)
+    overdue = ask.state == "open" and ask.token == token
+    held = ask.state == "leased" and ask.annotator == annotator and ask.token == token
+    if not held and not overdue:
+        raise Problem(
+            "stale_token", f"the lease {token!r} of ask {number} is no longer yours; take another with /v1/asks/next."
+        )
+    deadline = now + state.config.queue.lease
+    session.execute(
+        "UPDATE asks SET state = 'leased', annotator = ?, deadline = ? WHERE id = ?", (annotator, deadline, number)
+    )
+    return {"ask": number, "token": token, "deadline": iso(deadline), "seconds_left": state.config.queue.lease}
+
+
+def release(session: Session, annotator: str, number: int, token: str) -> dict[str, Any]:
+    """Give an ask back before its lease ends."""
+    ask = find(session, number)
+    if ask.state != "leased" or ask.annotator != annotator or ask.token != token:
+        return {"ask": number, "outcome": "stale"}
+    session.execute("UPDATE asks SET state = 'open', annotator = NULL, deadline = NULL WHERE id = ?", (number,))
+    return {"ask": number, "outcome": "released"}
+
+
+def lease_again(session: Session, state: State, annotator: str, ask: Ask) -> dict[str, Any]:
+    """Give an ask whose answer was taken back to its annotator once more."""
+    deadline = state.clock.now() + state.config.queue.lease
+    session.execute(
+        "UPDATE asks SET state = 'leased', annotator = ?, deadline = ?, deliveries = deliveries + 1 WHERE id = ?",
+        (annotator, deadline, ask.id),
+    )
+    return shown(session, state, ask._replace(deliveries=ask.deliveries + 1, deadline=deadline, state="leased"))

@@ -1,0 +1,80 @@
+"""The model made anew from the log, while the service goes on or while it does not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from askance.live.auth import note
+from askance.live.clock import Clock
+from askance.live.config import Asking, Config, Model
+from askance.live.engine import Engine
+from askance.live.learner import Learner
+from askance.live.problems import StartError
+from askance.live.replay import newest_checkpoint, replay, save_checkpoint, taken_back
+from askance.live.state import UPSERT, State
+from askance.live.store.database import Database, Session
+
+
+def rebuild(engine: Engine, actor: str) -> dict[str, Any]:
+    """Replay the log without what was taken back, then change over in one transaction."""
+    config = engine.config
+    fresh = Learner(config.model, Asking(), config.server.fields)
+    with engine.database.read() as session:
+        left_out = taken_back(session)
+        reached = _last(session)
+        replay(session, fresh, 0, reached, left_out)
+    digest: str = engine.submit(
+        lambda session, state: change_over(session, state, fresh, reached, left_out, actor)
+    ).result()
+    return {"model": fresh.version, "left_out": len(left_out), "digest": digest, "paused": engine.state.paused}
+
+
+def change_over(session: Session, state: State, fresh: Learner, reached: int, left_out: set[int], actor: str) -> str:
+    """Replay what came meanwhile, note what is left out from now on, and use the new model."""
+    replay(session, fresh, reached, state.seq, left_out)
+    session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(n,) for n in sorted(left_out)])
+    session.execute("DELETE FROM checkpoints")
+    digest = save_checkpoint(session, fresh, state.seq, state.learned, state.clock.now())
+    note(session, state.clock.now(), actor, "model rebuild", {"left_out": len(left_out), "digest": digest})
+    state.learner = fresh
+    state.checkpoint, state.checkpoint_time = state.seq, state.clock.now()
+    return digest
+
+
+def _last(session: Session) -> int:
+    return max(int(session.value(f"SELECT max(seq) FROM {name}") or 0) for name in ("events", "learned", "settings"))
+
+
+def compare(session: Session, config: Config) -> dict[str, Any]:
+    """The model by its newest checkpoint and what came after, and by the whole log: are they the same?"""
+    last = _last(session)
+    kept, seq = newest_checkpoint(session, config)
+    replay(session, kept, seq, last)
+    fresh = Learner(config.model, Asking(), config.server.fields)
+    replay(session, fresh, 0, last)
+    digest = fresh.digest()
+    return {"model": fresh.version, "left_out": 0, "digest": digest, "same": kept.digest() == digest}
+
+
+def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str, Any]:
+    """Replay the log of a store that no service works on; changed settings of the model are taken up."""
+    with database.read() as session:
+        stored = session.value("SELECT value FROM meta WHERE name = 'model'")
+        if stored is not None and Model.from_document(stored).classes != config.model.classes:
+            raise StartError(
+                "the classes cannot be changed in a store; export it, 'askance init' another, and import into that."
+            )
+        if check:
+            return compare(session, config)
+        left_out, last = taken_back(session), _last(session)
+        n = int(session.value("SELECT max(n) FROM learned") or 0)
+        fresh = Learner(config.model, Asking(), config.server.fields)
+        replay(session, fresh, 0, last, left_out)
+    now = Clock().now()
+    with database.write() as session:
+        session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(number,) for number in sorted(left_out)])
+        session.execute("DELETE FROM checkpoints")
+        session.execute(UPSERT, ("model", config.model.document()))
+        digest = save_checkpoint(session, fresh, last, n, now)
+        note(session, now, "command line", "model rebuild", {"left_out": len(left_out), "digest": digest})
+    return {"model": fresh.version, "left_out": len(left_out), "digest": digest, "same": True}

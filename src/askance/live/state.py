@@ -1,0 +1,123 @@
+"""What the engine's thread holds in memory: the model, the counters, and the minute that is being counted.
+
+All of it can be read from the store again, and is, at the start and whenever a transaction failed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from askance.live.clock import Clock
+from askance.live.config import Asking, Config, Model
+from askance.live.learner import Learner
+from askance.live.problems import StartError
+from askance.live.replay import newest_checkpoint, replay
+from askance.live.store.database import Session
+
+UPSERT = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+COUNTED = ("events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections")
+
+
+def empty_counts(n_classes: int) -> dict[str, Any]:
+    """The counts of one minute, or of all time."""
+    counts: dict[str, Any] = dict.fromkeys(COUNTED, 0)
+    return {**counts, "predicted": [0] * n_classes, "labeled": [0] * n_classes, "margin": 0.0, "probability": 0.0}
+
+
+class State:
+    """The engine's memory; ``load`` fills it from the store."""
+
+    def __init__(self, config: Config, clock: Clock) -> None:
+        self.config, self.clock = config, clock
+        self.classes = list(config.model.classes)
+        self.place_of = {label: place for place, label in enumerate(self.classes)}
+
+    def load(self, session: Session) -> None:
+        """Read everything from the store; the model from its last checkpoint and what came after."""
+        meta = dict(session.all("SELECT name, value FROM meta"))
+        check_model(meta, self.config)
+        self.clock.not_before(float(meta.get("clock", 0.0)))
+        self.group = int(meta.get("group", 0))
+        self.paused = meta.get("paused") == "1"
+        self.totals = {**empty_counts(len(self.classes)), **json.loads(meta.get("totals", "{}"))}
+        found = session.one("SELECT minute, document FROM minutes ORDER BY minute DESC LIMIT 1")
+        self.minute = int(found[0]) if found else 0
+        self.counts = {**empty_counts(len(self.classes)), **json.loads(found[1] if found else "{}")}
+        self.answers = int(session.value("SELECT max(seq) FROM answers") or 0)
+        self.asks = int(session.value("SELECT max(id) FROM asks") or 0)
+        self.learned = int(session.value("SELECT max(n) FROM learned") or 0)
+        self.seq = max(
+            int(session.value(f"SELECT max(seq) FROM {name}") or 0) for name in ("events", "learned", "settings")
+        )
+        self.due = session.value("SELECT min(due) FROM answers WHERE state = 'waiting'")
+        self.learner, self.checkpoint = newest_checkpoint(session, self.config)
+        replay(session, self.learner, self.checkpoint, self.seq)
+        self.checkpoint_time = self.clock.now()
+        self.dirty = False
+
+    def count(self, name: str, amount: int = 1) -> None:
+        """Count something, for this minute and for all time."""
+        self._this_minute()
+        self.counts[name] += amount
+        self.totals[name] += amount
+        self.dirty = True
+
+    def count_class(self, name: str, label: int, amount: int = 1) -> None:
+        """Count something of a class."""
+        self._this_minute()
+        self.counts[name][label] += amount
+        self.totals[name][label] += amount
+        self.dirty = True
+
+    def _this_minute(self) -> None:
+        minute = int(self.clock.now() // 60)
+        if minute > self.minute:
+            self.minute, self.counts = minute, empty_counts(len(self.classes))
+
+    def keep(self, session: Session) -> None:
+        """Write the counters: with every transaction, so that they never differ from the rows."""
+        self.group += 1
+        rows = [("group", str(self.group)), ("clock", repr(self.clock.now()))]
+        if self.dirty:
+            rows.append(("totals", json.dumps(self.totals)))
+            session.execute(
+                "INSERT INTO minutes (minute, document) VALUES (?, ?) "
+                "ON CONFLICT (minute) DO UPDATE SET document = excluded.document",
+                (self.minute, json.dumps(self.counts)),
+            )
+            self.dirty = False
+        session.many(UPSERT, rows)
+
+
+def check_model(meta: dict[str, str], config: Config) -> None:
+    """Refuse settings that the stored model was not made with."""
+    stored = meta.get("model")
+    if stored is None or stored == config.model.document():
+        return
+    before = Model.from_document(stored)
+    names = [name for name in vars(before) if getattr(before, name) != getattr(config.model, name)]
+    raise StartError(
+        f"the settings of the model changed ({', '.join(names)}), but the stored model was made with others; "
+        "put them back, or let 'askance rebuild' make the model anew from the log."
+    )
+
+
+def first_rows(session: Session, config: Config) -> None:
+    """What a new store begins with."""
+    session.many(UPSERT, [("model", config.model.document()), ("title", config.title)])
+    session.execute("INSERT INTO settings (seq, document) VALUES (1, ?)", (config.asking.document(),))
+
+
+def follow_settings(session: Session, state: State) -> None:
+    """Where the budget or the audit share changed, say so in the log: from here on the new ones hold."""
+    wanted = state.config.asking
+    if state.learner.asking.settings == wanted:
+        return
+    state.seq += 1
+    session.execute("INSERT INTO settings (seq, document) VALUES (?, ?)", (state.seq, wanted.document()))
+    state.learner.asking.settings = Asking.from_document(wanted.document())
+
+
+def new_learner(config: Config) -> Learner:
+    return Learner(config.model, config.asking, config.server.fields)

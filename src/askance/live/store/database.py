@@ -1,0 +1,106 @@
+"""What the service asks of a database: SQL with ``?`` for values, one writer, many readers, and errors with a meaning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from askance.errors import AskanceError
+
+Row = tuple[Any, ...]
+
+
+class StoreError(AskanceError, OSError):
+    """The store cannot do what was asked just now."""
+
+
+class StoreBusy(StoreError):
+    """Somebody else holds the store, or it cannot be reached: nothing was changed, try again later."""
+
+
+class StoreFull(StoreError):
+    """There is no room left: nothing was changed."""
+
+
+class Outcome(StoreError):
+    """The connection broke while the transaction was being committed: only a look into the store tells the outcome."""
+
+
+class Session(ABC):
+    """A connection, inside a transaction or just reading."""
+
+    @abstractmethod
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement; how many rows it changed."""
+
+    @abstractmethod
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement for many rows of values."""
+
+    @abstractmethod
+    def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Every row of a query."""
+
+    @abstractmethod
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """The rows of a query one after the other, in constant memory."""
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
+        """The first row of a query, if there is one."""
+        rows = self.all(sql, values)
+        return rows[0] if rows else None
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The first value of the first row, or None."""
+        row = self.one(sql, values)
+        return row[0] if row else None
+
+    def select_in(self, sql: str, keys: Iterable[Any], chunk: int = 500) -> list[Row]:
+        """The rows of a query whose ``{}`` stands for a list of keys."""
+        keys = list(keys)
+        rows = []
+        for first in range(0, len(keys), chunk):
+            part = keys[first : first + chunk]
+            rows += self.all(sql.format(", ".join("?" * len(part))), part)
+        return rows
+
+
+class Database(ABC):
+    """A store that is open. Write transactions belong to one thread; any thread may read."""
+
+    place: str
+    """Where it is, for people: no password."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[Session]:
+        """A transaction that is committed, and safe on disk, when the block ends well, and rolled back otherwise."""
+
+    @abstractmethod
+    def read(self) -> AbstractContextManager[Session]:
+        """A consistent look at what is committed."""
+
+    @abstractmethod
+    def own(self) -> None:
+        """Become the one service that works on this store; refuse if there is another."""
+
+    @abstractmethod
+    def room(self) -> int | None:
+        """Free bytes where the store is kept, if that can be known."""
+
+    @abstractmethod
+    def recover(self) -> None:
+        """Get ready to try again after a failure."""
+
+    @abstractmethod
+    def backup(self, target: str) -> None:
+        """Write a consistent copy while the service goes on."""
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """What is wrong with the store, in sentences; nothing if all is well."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it."""

@@ -1,0 +1,182 @@
+"""The store in a PostgreSQL database, with ``synchronous_commit`` on."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import queue
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from askance.live.problems import StartError
+from askance.live.store.database import Database, Outcome, Row, Session, StoreBusy, StoreError, StoreFull
+from askance.live.store.schema import migrate, version_of
+
+WORDS = {"BIG": "BIGINT", "REAL": "DOUBLE PRECISION", "BYTES": "BYTEA"}
+OWNER = 7_302_755_921  # the advisory lock of the one service
+LOCK_PATIENCE = "5s"
+STATEMENT_PATIENCE = "60s"
+CURSORS = itertools.count()
+
+
+@cache
+def translated(sql: str) -> str:
+    """Our SQL in psycopg's spelling."""
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+class PostgresSession(Session):
+    """Statements on one connection."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> int:
+        return self.connection.execute(translated(sql), values).rowcount
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.executemany(translated(sql), rows)
+
+    def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self.connection.execute(translated(sql), values).fetchall()
+
+    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        with self.connection.cursor(name=f"askance_{next(CURSORS)}") as cursor:
+            cursor.itersize = 500
+            yield from cursor.execute(translated(sql), values)
+
+
+class PostgresDatabase(Database):
+    """A PostgreSQL database whose tables exist, unless ``create``."""
+
+    def __init__(self, address: str, create: bool = False) -> None:
+        self.address = address
+        self.place = re.sub(r"//[^@/]*@", "//", address)
+        self._owned = False
+        self._idle: queue.LifoQueue[psycopg.Connection[Row]] = queue.LifoQueue()
+        try:
+            self.writer = self._connect()
+        except psycopg.Error as error:
+            raise StartError(f"cannot reach the database {self.place!r}: {_sentence(error)}") from None
+        with self.write() as session:
+            session.execute("SELECT pg_advisory_xact_lock(?)", (OWNER + 1,))  # two starts migrate in turn
+            tables = session.value("SELECT to_regclass('meta') IS NOT NULL")
+            if not tables and not create:
+                raise StartError(f"the database {self.place!r} has no askance tables; create them with 'askance init'.")
+            if tables and create:
+                raise StartError(f"the database {self.place!r} has askance tables already; choose another.")
+            migrate(session, version_of(session, bool(tables)), self.place, WORDS)
+
+    def _connect(self) -> psycopg.Connection[Row]:
+        connection = psycopg.connect(
+            self.address,
+            autocommit=True,
+            connect_timeout=5,
+            application_name="askance",
+            options=f"-c synchronous_commit=on -c lock_timeout={LOCK_PATIENCE} -c statement_timeout={STATEMENT_PATIENCE}",
+        )
+        connection.prepare_threshold = 3
+        return connection
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        connection = self.writer
+        ending = False
+        try:
+            connection.execute("BEGIN")
+            yield PostgresSession(connection)
+            ending = True
+            connection.execute("COMMIT")
+        except BaseException as error:
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            if isinstance(error, psycopg.Error):
+                if ending and isinstance(error, psycopg.OperationalError) and connection.broken:
+                    raise Outcome(f"the connection to {self.place!r} broke during a commit.") from error
+                raise meaning(error, self.place) from error
+            raise
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        try:
+            connection = self._idle.get_nowait()
+        except queue.Empty:
+            try:
+                connection = self._connect()
+            except psycopg.Error as error:
+                raise meaning(error, self.place) from error
+        try:
+            connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield PostgresSession(connection)
+        except psycopg.Error as error:
+            raise meaning(error, self.place) from error
+        finally:
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            if connection.broken:
+                connection.close()
+            else:
+                self._idle.put(connection)
+
+    def own(self) -> None:
+        if not self._take_ownership():
+            raise StartError(f"another askance works on {self.place!r} already; stop it first, or use another store.")
+        self._owned = True
+
+    def _take_ownership(self) -> bool:
+        row = self.writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNER,)).fetchone()
+        return bool(row and row[0])
+
+    def room(self) -> int | None:
+        return None
+
+    def recover(self) -> None:
+        if not self.writer.broken and not self.writer.closed:
+            return
+        with contextlib.suppress(psycopg.Error):
+            self.writer.close()
+        while not self._idle.empty():
+            with contextlib.suppress(psycopg.Error, queue.Empty):
+                self._idle.get_nowait().close()
+        try:
+            self.writer = self._connect()
+            if self._owned and not self._take_ownership():
+                self.writer.close()
+                raise StoreBusy(f"the connection that {self.place!r} lost still counts as its owner.")
+        except psycopg.Error as error:
+            raise meaning(error, self.place) from error
+
+    def backup(self, target: str) -> None:
+        raise StoreError("a PostgreSQL store is backed up with pg_dump.")
+
+    def check(self) -> list[str]:
+        with self.read() as session:
+            session.value("SELECT count(*) FROM meta")
+        return []
+
+    def close(self) -> None:
+        with contextlib.suppress(psycopg.Error):
+            self.writer.close()
+        while not self._idle.empty():
+            with contextlib.suppress(psycopg.Error, queue.Empty):
+                self._idle.get_nowait().close()
+
+
+def meaning(error: psycopg.Error, place: str) -> StoreError:
+    """A PostgreSQL error as one of ours."""
+    if isinstance(error, errors.DiskFull | errors.OutOfMemory):
+        return StoreFull(f"there is no room left for {place!r}.")
+    if isinstance(error, psycopg.OperationalError | errors.ReadOnlySqlTransaction | psycopg.InterfaceError):
+        return StoreBusy(f"the database {place!r} cannot be reached or is held by others: {_sentence(error)}")
+    return StoreError(f"the database {place!r} cannot be used: {_sentence(error)}")
+
+
+def _sentence(error: psycopg.Error) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") + "." if str(error).strip() else "no reason given."

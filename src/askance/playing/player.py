@@ -1,0 +1,169 @@
+"""The learner and its totals while a stream goes past: classes, widths, missing labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.learner.labels import distinct_labels
+from askance.playing.choice import Choice, room_for
+from askance.playing.model import Model
+from askance.playing.totals import Totals
+from askance.playing.traces import TraceFile
+from askance.stream import Batch, Stream
+
+
+class LateClass(Exception):
+    """A label turned up that was not among the first ones."""
+
+
+class Player:
+    """One algorithm on the batches of one stream.
+
+    Parameters
+    ----------
+    stream : Stream
+        Where the batches come from.
+    choice : Choice
+        The algorithm.
+    resume : Model or None
+        The model that goes on, instead of a new one.
+    classes : sequence of labels or None
+        All labels there are; None: those of the first batch.
+    positive : label or None
+        The positive class.
+    may_be_late : bool
+        Whether to raise ``LateClass``, rather than an error for the user, if the first batch does not have all labels.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        choice: Choice,
+        resume: Model | None,
+        classes: Sequence[Any] | None,
+        positive: Any,
+        may_be_late: bool,
+    ) -> None:
+        self.stream, self.choice, self.resume = stream, choice, resume
+        self.given, self.wanted, self.may_be_late = classes, positive, may_be_late
+        self.clf: Any = None
+        self.totals: Totals | None = None
+        self.unlabeled = self.width = 0
+
+    def add(self, batch: Batch, file: TraceFile | None) -> None:
+        """Play one more batch, and write its trace."""
+        labeled = self._labeled(batch)
+        y = labeled.y
+        if y is None or not len(y):
+            return
+        totals = self.totals if self.totals is not None else self._begin(y)
+        self._check_labels(y, totals.classes, batch)
+        self.width = max(self.width, batch.X.shape[1])
+        if not self.clf.__sklearn_is_fitted__():
+            model_width = max(1, self.width)
+        else:
+            if self.clf.n_features_in_ < self.width:
+                self.clf.widen(room_for(self.width))
+            model_width = self.clf.n_features_in_
+        first_event = self.clf.events_seen_ + 1
+        trace = self.clf.run(labeled.to_width(model_width), y, times=labeled.times)
+        totals.add(trace)
+        if file is not None:
+            file.add(trace, first_event)
+
+    def finished(self) -> tuple[Model, Totals]:
+        """The model as it is at the end of the stream, and what it came to."""
+        if self.totals is None:
+            what = f"{self.unlabeled:,} events, but none has a label" if self.unlabeled else "no events"
+            raise InvalidInput(f"{self.stream.name!r} has {what}.")
+        if self.resume is not None:
+            about = self.resume.about
+        else:
+            name, parameters = self.choice.resolve(len(self.totals.classes))
+            about = {"algorithm": name, "parameters": parameters}
+        return Model(self.clf, self.stream.state(), about), self.totals
+
+    def _labeled(self, batch: Batch) -> Batch:
+        """The rows that have a label."""
+        if batch.y is None:
+            raise InvalidInput(
+                f"{self.stream.name!r} has no labels, which are needed to answer and to count; name the field with "
+                "--label, or use askance pipe for events whose labels come later."
+            )
+        if batch.y.dtype != object:
+            return batch
+        known = np.array([label is not None for label in batch.y.tolist()], np.bool_)
+        self.unlabeled += int((~known).sum())
+        times = None if batch.times is None else batch.times[known]
+        return Batch(batch.X[known], np.array(batch.y[known].tolist()), batch.first_row, times)
+
+    def _begin(self, y: np.ndarray) -> Totals:
+        """Make the learner, or take the one that goes on."""
+        if self.resume is not None:
+            self.clf = self.resume.classifier
+            classes = self.clf.classes_
+        else:
+            classes = distinct_labels(y if self.given is None else as_labels(self.given, y), "classes")
+            if len(classes) < 2:
+                raise self._late() or InvalidInput(
+                    f"{self.stream.name!r} has only one class, {str(classes.item(0))!r}, "
+                    f"{'in its first events' if self.given is None else 'in all its events'}; learning needs two or "
+                    "more: is --label the right field, or do other classes come later (--classes names them)?"
+                )
+            self.clf = self.choice.make(classes.tolist())
+        self.totals = Totals(classes, self._positive(classes))
+        return self.totals
+
+    def _late(self) -> LateClass | None:
+        return LateClass() if self.may_be_late else None
+
+    def _positive(self, classes: np.ndarray) -> int | None:
+        if self.wanted is None:
+            return 1 if len(classes) == 2 else None
+        for place, label in enumerate(classes.tolist()):
+            if label == self.wanted or str(label) == str(self.wanted):
+                return place
+        known = ", ".join(str(label) for label in classes[:10].tolist())
+        raise self._late() or InvalidParameter(
+            f"{self.stream.name!r} has no class {str(self.wanted)!r}; its classes are {known}."
+        )
+
+    def _check_labels(self, y: np.ndarray, classes: np.ndarray, batch: Batch) -> None:
+        known = set(classes.tolist())
+        new = [label for label in distinct_labels(y, "y").tolist() if label not in known]
+        if new:
+            assert batch.y is not None
+            row = batch.first_row + batch.y.tolist().index(new[0]) + 1
+            listed = ", ".join(str(label) for label in classes[:10].tolist())
+            advice = "those of the model" if self.resume is not None else "--classes names all of them"
+            raise self._late() or InvalidInput(
+                f"event {row:,} of {self.stream.name!r} has the label {str(new[0])!r}, which is not one of the classes "
+                f"{listed} ({advice})."
+            )
+
+
+def labels_in(stream: Stream) -> list[Any]:
+    """All labels of a stream that can be read again."""
+    found: set[Any] = set()
+    for batch in stream:
+        if batch.y is not None:
+            present = batch.y if batch.y.dtype != object else np.array([y for y in batch.y.tolist() if y is not None])
+            found.update(distinct_labels(present, "y").tolist() if len(present) else [])
+    return sorted(found)
+
+
+def as_labels(texts: Sequence[Any], like: np.ndarray | None) -> list[Any]:
+    """Labels as the stream has them: numbers where it has numbers."""
+    kind = "U" if like is None else like.dtype.kind
+    try:
+        if kind in "iu":
+            return [int(text) for text in texts]
+        return [float(text) for text in texts] if kind == "f" else [str(text) for text in texts]
+    except ValueError:
+        raise InvalidParameter(
+            f"the labels of the stream are numbers, but the classes are {', '.join(map(str, texts))}."
+        ) from None

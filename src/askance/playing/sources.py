@@ -1,0 +1,70 @@
+"""Open what a user names: a file, a folder, a pipe, or a data set of the registry."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.stream import Stream, open_stream
+
+
+def open_source(source: Any, **reading: Any) -> Stream:
+    """``open_stream`` for sources that may also be the name of a data set; a wrong field gets its nearest names."""
+    source = found_by_name(source)
+    try:
+        return open_stream(source, **reading)
+    except InvalidParameter as error:
+        wanted = reading.get("label")
+        if not isinstance(wanted, str) or not isinstance(source, str | os.PathLike) or str(source) == "-":
+            raise
+        raise InvalidParameter(f"{error}{_nearest_field(source, reading, wanted)}") from None
+
+
+def found_by_name(source: Any) -> Any:
+    """What to read: the file of a data set where a name stands, anything else as it is."""
+    if not isinstance(source, str) or source == "-" or os.path.exists(source) or os.sep in source or "." in source:
+        return source
+    from askance.datasets import find, folders
+
+    base, colon, _ = source.partition(":")
+    try:
+        entry = find(base)
+    except InvalidParameter as error:
+        raise InvalidInput(f"there is no file {source!r}, and {error}") from None
+    path = None if colon or entry.is_task else folders.path_of(entry)
+    return path or _in_memory(source)
+
+
+def _in_memory(name: str) -> io.BytesIO:
+    """A data set that no file holds as it is, as if it were in one."""
+    from scipy.sparse import issparse
+
+    from askance.datasets import load_dataset
+
+    dataset = load_dataset(name)
+    X, file = dataset.X, io.BytesIO()
+    arrays = {"X": X}
+    if issparse(X):
+        arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    np.savez(file, y=dataset.y, **arrays)
+    file.seek(0)
+    file.name = f"{name}.npz"  # what errors call it, and how its format is told
+    return file
+
+
+def _nearest_field(source: Any, reading: Mapping[str, Any], wanted: str) -> str:
+    """A question to append to an error about a field that does not exist."""
+    try:
+        with open_stream(source, **(dict(reading) | {"label": False, "state": None})) as stream:
+            names = [field.name for field in stream.fields]
+    except (ValueError, OSError):
+        return ""
+    lower = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(wanted.lower(), lower, n=2, cutoff=0.5)
+    return f" Did you mean {' or '.join(repr(lower[name]) for name in close)}?" if close else ""

@@ -1,0 +1,224 @@
+"""Every decision into a file, while the stream plays: CSV, JSON Lines, NumPy or Parquet, by the file's name.
+
+Memory stays constant, and the file appears under its name only once it is complete. Rows have
+
+    event          the event's number in the life of the model, from 1
+    truth          its label
+    predicted      the label predicted when it came
+    margin         w.x, or the best score minus the second best
+    probability    with which it could be asked
+    asked          whether its label was bought
+    audit          whether it was bought for the random sample that ``explore`` keeps
+
+An ``.npz`` file has these as arrays, truth and predicted as indices into ``classes``.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import IO, Any, Self
+
+import numpy as np
+
+from askance.errors import InvalidParameter
+from askance.learner.trace import Trace
+from askance.playing.model import check_can_be_written
+
+COLUMNS = ("event", "truth", "predicted", "margin", "probability", "asked", "audit")
+PIECE = 1 << 20
+
+
+def open_trace(path: str | os.PathLike[str]) -> TraceFile:
+    """A file for a trace, of the kind its name tells."""
+    target = Path(path)
+    name = target.name.lower()
+    check_can_be_written(target)
+    kinds: dict[str, type[TraceFile]] = {".csv": CsvTrace, ".jsonl": JsonlTrace, ".npz": NpzTrace}
+    kinds |= {".csv.gz": CsvTrace, ".jsonl.gz": JsonlTrace, ".parquet": ParquetTrace}
+    for suffix, kind in kinds.items():
+        if name.endswith(suffix):
+            return kind(target)
+    raise InvalidParameter(f"the trace {str(path)!r} must end in .csv, .jsonl (both also with .gz), .npz or .parquet.")
+
+
+class TraceFile(ABC):
+    """Writes pieces of a trace, one after the other. Leaving the ``with`` without an error puts the file in place."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self._name = ""
+
+    def __enter__(self) -> Self:
+        self._name = self._beside()
+        self._begin(self._name)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._end(kind is None)
+            if kind is None:
+                os.replace(self._name, self.target)
+        finally:
+            Path(self._name).unlink(missing_ok=True)
+
+    def _beside(self) -> str:
+        """A name for a file beside the target, with the permissions it would have had."""
+        handle, name = tempfile.mkstemp(dir=self.target.parent, prefix=f".{self.target.name}.")
+        os.close(handle)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)
+        return name
+
+    @abstractmethod
+    def _begin(self, name: str) -> None:
+        """Open the file to write to."""
+
+    @abstractmethod
+    def add(self, trace: Trace, first_event: int) -> None:
+        """Write one more piece, whose first event has this number."""
+
+    @abstractmethod
+    def _end(self, complete: bool) -> None:
+        """Close it; complete or given up."""
+
+
+def columns_of(trace: Trace, first_event: int) -> dict[str, np.ndarray]:
+    """The columns of a piece of a trace."""
+    audit = getattr(trace, "audit", None)
+    return {
+        "event": np.arange(first_event, first_event + len(trace)),
+        "truth": trace.truth,
+        "predicted": trace.predicted,
+        "margin": trace.margin,
+        "probability": trace.probability,
+        "asked": trace.asked,
+        "audit": np.zeros(len(trace), np.bool_) if audit is None else audit,
+    }
+
+
+class TextTrace(TraceFile):
+    """Lines of text, compressed if the name ends in ``.gz``."""
+
+    _file: IO[str]
+
+    def _begin(self, name: str) -> None:
+        if self.target.name.lower().endswith(".gz"):
+            self._file = gzip.open(name, "wt", encoding="utf-8", newline="", compresslevel=5)  # noqa: SIM115
+        else:
+            self._file = open(name, "w", encoding="utf-8", newline="")  # noqa: SIM115
+
+    def _end(self, complete: bool) -> None:
+        self._file.close()
+
+
+class CsvTrace(TextTrace):
+    """Comma-separated values, with a line of names; asked and audit are 0 or 1."""
+
+    def _begin(self, name: str) -> None:
+        super()._begin(name)
+        self._rows = csv.writer(self._file, lineterminator="\n")
+        self._rows.writerow(COLUMNS)
+
+    def add(self, trace: Trace, first_event: int) -> None:
+        columns = columns_of(trace, first_event)
+        columns |= {name: columns[name].astype(np.int8) for name in ("asked", "audit")}
+        self._rows.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+class JsonlTrace(TextTrace):
+    """A JSON object a line."""
+
+    def add(self, trace: Trace, first_event: int) -> None:
+        columns = columns_of(trace, first_event)
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+            self._file.write(encode(dict(zip(columns, row, strict=True))) + "\n")
+
+
+class ParquetTrace(TraceFile):
+    """Parquet, a row group per piece."""
+
+    def _begin(self, name: str) -> None:
+        try:
+            import pyarrow  # type: ignore[import-untyped,unused-ignore]
+            import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
+        except ImportError:
+            Path(name).unlink(missing_ok=True)
+            raise InvalidParameter("writing Parquet needs pyarrow: pip install 'askance[parquet]'.") from None
+        self._arrow = pyarrow
+        self._writer: Any = None
+
+    def add(self, trace: Trace, first_event: int) -> None:
+        columns = columns_of(trace, first_event)
+        for name in ("truth", "predicted"):
+            if columns[name].dtype == object:
+                columns[name] = np.array([str(label) for label in columns[name].tolist()])
+        piece = self._arrow.table({name: self._arrow.array(column) for name, column in columns.items()})
+        if self._writer is None:
+            self._writer = self._arrow.parquet.ParquetWriter(self._name, piece.schema)
+        self._writer.write_table(piece)
+
+    def _end(self, complete: bool) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class NpzTrace(TraceFile):
+    """NumPy arrays; each grows in a file of its own, and all are put into the archive at the end."""
+
+    def _begin(self, name: str) -> None:
+        self._classes: np.ndarray | None = None
+        self._parts: dict[str, IO[bytes]] = {}
+        self._types: dict[str, np.dtype[Any]] = {}
+        self._events = 0
+
+    def add(self, trace: Trace, first_event: int) -> None:
+        self._classes = trace.classes
+        columns = columns_of(trace, first_event)
+        columns |= {"truth": trace.truth_index, "predicted": trace.predicted_index}
+        for name, column in columns.items():
+            if name not in self._parts:
+                self._parts[name] = tempfile.TemporaryFile(dir=self.target.parent)  # noqa: SIM115
+                self._types[name] = column.dtype
+            self._parts[name].write(np.ascontiguousarray(column).data)
+        self._events += len(trace)
+
+    def _end(self, complete: bool) -> None:
+        try:
+            if complete:
+                self._gather()
+        finally:
+            for part in self._parts.values():
+                part.close()
+
+    def _gather(self) -> None:
+        with zipfile.ZipFile(self._name, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for name, part in self._parts.items():
+                part.seek(0)
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    member.write(_head((self._events,), self._types[name]))
+                    while piece := part.read(PIECE):
+                        member.write(piece)
+            if self._classes is not None:
+                classes = self._classes
+                if classes.dtype == object:  # never a pickle
+                    classes = np.array([str(label) for label in classes.tolist()])
+                with archive.open("classes.npy", "w") as member:
+                    np.lib.format.write_array(member, classes, allow_pickle=False)
+
+
+def _head(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
+    """What stands before the values of an array in a ``.npy`` file."""
+    head = io.BytesIO()
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(head, about)
+    return head.getvalue()

@@ -1,0 +1,392 @@
+"""``askance run`` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cli.test_command_line import in_a_terminal
+
+import askance
+from askance.stream import open_stream
+
+ROWS = 3_000
+
+
+def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "askance", "run", *words], capture_output=True, text=True, timeout=240, **options
+    )
+
+
+def found(*words: str, **options: Any) -> dict[str, Any]:
+    """The result of a run as JSON."""
+    result = run(*words, "--json", **options)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def mail(n: int, seed: int = 0) -> list[str]:
+    """Lines of a table with a number, a category and a text."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n):
+        is_spam = rng.random() < 0.3
+        size = rng.normal(1500 if is_spam else 900, 300)
+        words = rng.choice(
+            ["win", "prize", "now", "free", "deal"] if is_spam else ["lunch", "friday", "report", "plan"], 4
+        )
+        sender = rng.choice(["shop", "bank"] if is_spam else ["friend", "work", "shop"])
+        lines.append(f"{size:.1f},{sender},{' '.join(words)} {rng.integers(99)},{'spam' if is_spam else 'ham'}")
+    return lines
+
+
+def write(path: Path, lines: list[str], head: str = "size,sender,text,label") -> str:
+    path.write_text("\n".join([head, *lines] if head else lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return Path(write(tmp_path / "mail.csv", mail(ROWS)))
+
+
+# What comes out
+
+
+def test_a_closing_table_says_what_was_done_and_what_it_bought(file: Path) -> None:
+    result = run(str(file))
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""  # no bar where nobody looks
+    assert "mail.csv: 3,000 events" in result.stdout
+    assert "ham, spam" in result.stdout
+    assert "D-ADA, at most 5% of the events" in result.stdout
+    done = "1 number standardised by running statistics; 1 text hashed, to unit length; 1 category hashed; intercept"
+    assert done in " ".join(result.stdout.split())
+    assert "labels bought" in result.stdout
+
+
+def test_json_equals_the_library(file: Path) -> None:
+    shown = found(str(file), "-a", "PAA-I:C=0.5", "--set", "delta=2", "--seed", "7")
+    clf = askance.make("PAA-I", C=0.5, delta=2, intercept=True, random_state=7)
+    traces = [clf.run(batch.X, batch.y) for batch in open_stream(file)]
+    assert shown["labels"] == sum(int(trace.asked.sum()) for trace in traces)
+    assert shown["mistakes"] == sum(int((trace.predicted != trace.truth).sum()) for trace in traces)
+    assert shown["algorithm"] == "PAA-I"
+    assert shown["parameters"] == {"C": 0.5, "delta": 2}
+    assert shown["classes"] == ["ham", "spam"]
+    assert shown["f1"] == pytest.approx(traces[0].summary()["f1"])
+
+
+def test_raw_is_the_paper_pure(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(500) < 0.5, 1, -1)
+    X = 5.0 + rng.normal(size=(500, 3)) + y[:, None]
+    np.savez(tmp_path / "events.npz", X=X, y=y)
+    shown = found(str(tmp_path / "events.npz"), "-a", "PAA-I", "--raw")
+    trace = askance.make("PAA-I", random_state=0).run(X, y)
+    assert (shown["labels"], shown["mistakes"]) == (int(trace.asked.sum()), int((trace.predicted != y).sum()))
+    assert shown["preparation"] == "3 numbers not scaled"
+    scaled = found(str(tmp_path / "events.npz"), "-a", "PAA-I", "--scale", "l2", "--no-intercept")
+    assert scaled["preparation"] == "3 numbers not scaled; events to unit length"
+
+
+def test_budget_and_rate_are_kept_and_explore_is_counted(file: Path) -> None:
+    assert found(str(file), "-a", "PA", "--budget", "50")["labels"] == 50
+    shown = found(str(file), "--rate", "0.1", "--explore", "0.03")
+    assert 200 < shown["labels"] <= 300 + 12
+    assert 0 < shown["audits"] < shown["labels"]
+    both = found(str(file), "--rate", "0.1", "--budget", "60")
+    assert both["labels"] == 60
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_labels_a_day_are_counted_by_the_time_in_a_field(tmp_path: Path, kind: str) -> None:
+    rows = [(n, f"2026-05-{1 + n // 500:02}T{n % 500 // 21:02}:00:00Z", "ab"[n % 2]) for n in range(2_000)]
+    path = tmp_path / f"events.{kind}"
+    if kind == "csv":
+        write(path, [f"{x},{at},{label}" for x, at, label in rows], "x,at,label")
+    elif kind == "jsonl":
+        write(path, [json.dumps({"x": x, "at": at, "label": label}) for x, at, label in rows], "")
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, the extra 'parquet'")
+        arrow = pytest.importorskip("pyarrow")
+        columns = dict(zip(("x", "at", "label"), map(list, zip(*rows, strict=True)), strict=True))
+        columns["at"] = [datetime.fromisoformat(at) for at in columns["at"]]
+        parquet.write_table(arrow.table(columns), path)
+    trace = tmp_path / "trace.npz"
+    shown = found(str(path), "-a", "PA", "--per-day", "20", "--time-field", "at", "--trace", str(trace))
+    asked = read_trace(trace)["asked"]
+    for day in range(4):
+        assert 10 <= asked[500 * day : 500 * (day + 1)].sum() <= 20
+    assert shown["preparation"] == "1 number standardised by running statistics; intercept"
+
+
+def test_the_positive_class_can_be_named(file: Path) -> None:
+    spam, ham = found(str(file)), found(str(file), "--positive", "ham")
+    assert (spam["positive"], ham["positive"]) == ("spam", "ham")
+    assert spam["sensitivity"] == ham["specificity"]
+
+
+def test_many_classes_and_the_name_of_a_field(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{k + rng.normal() / 5:.3f},{(k * k) % 5 + rng.normal() / 5:.3f},c{k}" for k in rng.integers(0, 4, 800)]
+    shown = found(write(tmp_path / "x.csv", rows, "a,b,kind"), "--label", "kind", "--rate", "0.3")
+    assert shown["algorithm"] == "MD-ADA"
+    assert shown["classes"] == ["c0", "c1", "c2", "c3"]
+    assert shown["positive"] is None
+    assert shown["accuracy"] > 0.6
+
+
+def test_standard_input_and_a_file_give_the_same(file: Path) -> None:
+    with file.open("rb") as source:
+        piped = found("-", stdin=source)
+    from_file = found(str(file))
+    for name in ("labels", "mistakes", "course"):
+        assert piped[name] == from_file[name]
+    assert piped["source"] == "-"
+
+
+def test_a_class_that_turns_up_late_is_not_missed(tmp_path: Path) -> None:
+    rows = [f"{n % 7},{n % 3},{'a' if n % 2 else 'b'}" for n in range(9_000)] + ["1,1,c"] * 20
+    path = write(tmp_path / "late.csv", rows, "x,z,label")
+    shown = found(path)
+    assert shown["classes"] == ["a", "b", "c"]
+    assert shown["events"] == 9_020
+    assert "A class turned up late" in run(path).stdout
+    assert found(path, "--classes", "a,b,c")["mistakes"] == shown["mistakes"]
+    with open(path, "rb") as source:
+        piped = run("-", stdin=source)
+    assert piped.returncode == 2
+    assert (
+        "event 9,001 of '-' has the label 'c', which is not one of the classes a, b (--classes names all"
+        in piped.stderr
+    )
+
+
+def test_bad_lines_and_missing_labels_are_counted(tmp_path: Path) -> None:
+    rows = ["1,2,a", "2,1,b"] * 300
+    rows[100], rows[200] = "what,2,a", "1,2,"
+    path = write(tmp_path / "x.csv", rows, "p,q,label")
+    assert "line 102 of 'x.csv', column 1 ('p'): 'what' is not a number." in run(path).stderr
+    shown = found(path, "--skip-bad-lines")
+    assert (shown["bad_lines"], shown["unlabeled"], shown["events"]) == (1, 1, 598)
+    assert "1 lines could not be read and were left out; the first: line 102" in run(path, "--skip-bad-lines").stdout
+
+
+# Traces
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "npz", "parquet"])
+def test_a_trace_has_every_decision(file: Path, tmp_path: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="needs pyarrow, the extra 'parquet'")
+    path = tmp_path / f"trace.{suffix}"
+    shown = found(str(file), "--trace", str(path), "--rate", "0.2")
+    columns = read_trace(path)
+    assert list(columns) == ["event", "truth", "predicted", "margin", "probability", "asked", "audit"]
+    assert columns["event"].tolist() == list(range(1, ROWS + 1))
+    assert int(columns["asked"].sum()) == shown["labels"]
+    assert int((columns["truth"] != columns["predicted"]).sum()) == shown["mistakes"]
+    assert set(columns["truth"].tolist()) == {"ham", "spam"}
+    assert sorted(name.name for name in tmp_path.iterdir()) == sorted(["mail.csv", path.name])  # nothing left over
+
+
+def read_trace(path: Path) -> dict[str, np.ndarray]:
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as file:
+            columns = {name: file[name] for name in file.files if name != "classes"}
+            return columns | {name: file["classes"][columns[name]] for name in ("truth", "predicted")}
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
+
+        table = pyarrow.parquet.read_table(path)
+        return {name: np.array(table[name].to_pylist()) for name in table.column_names}
+    if path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    import gzip
+
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
+        head, *rows = csv.reader(file)
+    columns = {name: np.array([row[k] for row in rows]) for k, name in enumerate(head)}
+    numbers = {name: columns[name].astype(float) for name in ("event", "margin", "probability", "asked", "audit")}
+    return columns | numbers
+
+
+def test_a_run_that_fails_leaves_the_old_trace_and_model(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", ["1,2,a", "2,1,b"] * 9_000 + ["what,1,a"], "p,q,label")
+    trace, model = tmp_path / "t.csv", tmp_path / "m.model"
+    trace.write_text("old")
+    model.write_text("old")
+    result = run(path, "--trace", str(trace), "--save", str(model))
+    assert result.returncode == 2
+    assert (trace.read_text(), model.read_text()) == ("old", "old")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+# Models
+
+
+@pytest.mark.parametrize(
+    ("kind", "algorithm"),
+    [
+        ("csv", ["--rate", "0.1", "--explore", "0.02"]),
+        ("jsonl", ["-a", "SOAL-diag:delta=0.1", "--budget", "250"]),
+        ("libsvm", ["-a", "UOAL-entropy", "--rate", "0.1"]),
+    ],
+)
+def test_two_files_in_turn_equal_both_as_one(tmp_path: Path, kind: str, algorithm: list[str]) -> None:
+    rows, head = mail(ROWS), "size,sender,text,label"
+    if kind == "jsonl":
+        names = head.split(",")
+        rows, head = [json.dumps(dict(zip(names, row.split(","), strict=True))) for row in rows], ""
+    if kind == "libsvm":  # the second half brings new columns
+        rng, head = np.random.default_rng(0), ""
+        rows = [
+            f"{n % 2} 1:{n % 2 + rng.normal():.3f} 2:{rng.normal():.3f} {3 + n // 10}:{rng.random():.3f}"
+            for n in range(ROWS)
+        ]
+    paths = {
+        name: write(tmp_path / f"{name}.{kind}", part, head)
+        for name, part in (("a", rows[:2_000]), ("b", rows[2_000:]), ("ab", rows))
+    }
+    model = {name: str(tmp_path / f"{name}.model") for name in paths}
+    trace = {name: tmp_path / f"{name}.trace.csv" for name in paths}
+    first = found(paths["a"], *algorithm, "--save", model["a"], "--trace", str(trace["a"]))
+    second = found(paths["b"], "--resume", model["a"], "--save", model["b"], "--trace", str(trace["b"]))
+    whole = found(paths["ab"], *algorithm, "--save", model["ab"], "--trace", str(trace["ab"]))
+    assert first["mistakes"] + second["mistakes"] == whole["mistakes"]
+    assert second["model"] == whole["model"] == {"events": ROWS, "labels": whole["labels"]}
+    lines = trace["a"].read_text().splitlines() + trace["b"].read_text().splitlines()[1:]
+    assert lines == trace["ab"].read_text().splitlines()
+    assert np.array_equal(askance.load(model["b"]).coef_, askance.load(model["ab"]).coef_)
+
+
+def test_a_saved_model_is_one_the_library_loads(file: Path, tmp_path: Path) -> None:
+    shown = found(str(file), "--save", str(tmp_path / "m.model"))
+    clf = askance.load(tmp_path / "m.model")
+    assert clf.events_seen_ == ROWS
+    assert clf.labels_asked_ == shown["labels"]
+    clf.save(tmp_path / "bare.model")
+    result = run(str(file), "--resume", str(tmp_path / "bare.model"))
+    assert result.returncode == 2
+    assert "but not how events become its columns" in result.stderr
+
+
+# Slips
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere.csv"], "there is no file or folder 'nowhere.csv'"),
+        (["nowhere"], "there is no file 'nowhere', and there is no data set 'nowhere'"),
+        (["mail.csv", "-a", "PAX"], "there is no algorithm 'PAX'"),
+        (["mail.csv", "-a", "PAA-I", "--set", "eta=1"], "PAA-I has no parameter 'eta'"),
+        (
+            ["mail.csv", "-a", "PAA-I:C=many"],
+            "'C=many' is not understood; write a parameter and its value, such as C=0.1",
+        ),
+        (["mail.csv", "--label", "sendr"], "Did you mean 'sender'?"),
+        (["mail.csv", "--label", "nothing"], "has no field 'nothing' to be the label; there are: size, sender, text"),
+        (["mail.csv", "--field", "size"], "write a field and its kind, such as zip=category"),
+        (["mail.csv", "--field", "size=letters"], "must be one of number, category, text, ignore, time"),
+        (["mail.csv", "--positive", "egg"], "'mail.csv' has no class 'egg'; its classes are ham, spam"),
+        (["one.csv"], "'one.csv' has only one class, 'a', in all its events"),
+        (["empty.csv"], "'empty.csv' has no events"),
+        (["mail.csv", "--rate", "20"], "must be a share in (0, 1], such as 0.02, got '20'"),
+        (["mail.csv", "--per-day", "5"], "--per-day needs the time of each event: name its field with --time-field"),
+        (["mail.csv", "--per-day", "5", "--time-field", "text"], "column 3 ('text')"),
+        (["mail.csv", "--budget", "-5"], "must be a whole number, 0 or more"),
+        (["mail.csv", "--classes", "ham"], "must be two labels or more"),
+        (["mail.csv", "--trace", "t.xls"], "must end in .csv, .jsonl (both also with .gz), .npz or .parquet"),
+        (["mail.csv", "--trace", "no/t.csv"], "there is no folder 'no' to write 't.csv' to"),
+        (["mail.csv", "--save", "no/m.model"], "there is no folder 'no' to write 'm.model' to"),
+        (["mail.csv", "--resume", "mail.csv"], "'mail.csv' is not an askance model"),
+        (["mail.csv", "--resume", "m", "-a", "PA"], "--algorithm cannot be changed with --resume"),
+        (["mail.csv", "--colour"], "'--colour' is not known here"),
+    ],
+)
+def test_a_slip_gets_one_sentence_and_exit_code_2(file: Path, words: list[str], sentence: str) -> None:
+    write(file.parent / "one.csv", ["1,a", "2,a"], "p,label")
+    write(file.parent / "empty.csv", [], "p,label")
+    result = run(*words, cwd=file.parent)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_a_model_of_other_data_is_refused(file: Path, tmp_path: Path) -> None:
+    found(str(file), "--save", str(tmp_path / "m.model"))
+    other = write(tmp_path / "x.csv", ["1,2,ham", "2,1,spam"], "p,q,label")
+    assert (
+        "are not those the model was trained on: size, sender, text"
+        in run(other, "--resume", str(tmp_path / "m.model")).stderr
+    )
+    more = write(tmp_path / "y.csv", ["1,shop,win,egg"], "size,sender,text,label")
+    result = run(more, "--resume", str(tmp_path / "m.model"))
+    assert "event 1 of 'y.csv' has the label 'egg', which is not one of the classes ham, spam" in result.stderr
+
+
+def test_spent_labels_are_remarked_upon(file: Path) -> None:
+    assert "labels were spent by event" in run(str(file), "-a", "PA", "--budget", "50").stdout
+
+
+# Size and screen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of the memory from /proc")
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    sizes = {}
+    for n in (20_000, 400_000):
+        rng = np.random.default_rng(0)
+        y = rng.random(n) < 0.4
+        values = (rng.normal(size=(n, 2)) + y[:, None]).round(3).tolist()
+        rows = [f"{a},{b},{'x' if t else 'z'}" for (a, b), t in zip(values, y.tolist(), strict=True)]
+        path = write(tmp_path / f"{n}.csv", rows, "a,b,label")
+        words = ["run", path, "--json", "--trace", f"{path}.npz"]
+        command = f"import sys; from askance.cli import main; main({words!r})"
+        command += "; sys.stderr.write(open('/proc/self/status').read().partition('VmHWM:')[2])"
+        done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=240, check=True)
+        assert json.loads(done.stdout)["events"] == n
+        sizes[n] = int(done.stderr.split()[0]) // 1024
+    assert sizes[400_000] < sizes[20_000] + 30, sizes  # megabytes; the larger file alone is 6, its trace 17
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
+def test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy(tmp_path: Path) -> None:
+    path = write(tmp_path / "mail.csv", mail(200) * 400)
+    process, output = in_a_terminal("run", path, columns=120)
+    seen = b"".join(output).decode(errors="replace")
+    assert process.wait(timeout=60) == 0
+    assert "playing" in seen
+    assert "labels, accuracy" in seen
+    assert "/s" in seen
+    assert "D-ADA" in seen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
+def test_the_bar_is_on_standard_error_so_that_json_stays_json(tmp_path: Path) -> None:
+    import pty
+
+    path = write(tmp_path / "mail.csv", mail(200) * 200)
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "askance", "run", path, "--json"], stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
+    os.close(theirs)
+    output, _ = done.communicate(timeout=120)
+    assert "playing" in os.read(ours, 1 << 16).decode(errors="replace")
+    os.close(ours)
+    assert json.loads(output)["events"] == 40_000

@@ -1,0 +1,138 @@
+"""Who may do what: every endpoint with every scope, pages with a session, and requests from other sites."""
+
+import re
+import socket
+import time
+
+import httpx
+import pytest
+
+from askance.live import routes
+from askance.live.auth import SCOPES
+from askance.live.routing import ROUTES
+
+routes.load()
+GUARDED = [route for route in ROUTES if route.scope is not None and not route.is_page]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory, nursery):
+    from tests.live.running import Running
+
+    service = Running(tmp_path_factory.mktemp("guarded"), nursery=nursery).create().start()
+    service.secrets = service.tokens(**{scope: scope for scope in SCOPES})
+    yield service
+    service.stop()
+
+
+def call(client, route):
+    path = re.sub(r"\{\w+\}", "1", route.path)
+    if route.path == "/v1/live":
+        with client.stream("GET", path) as response:
+            return response.status_code
+    return client.request(route.method, path, json={} if route.method == "POST" else None).status_code
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
+def test_an_endpoint_opens_for_its_scope_and_for_admin_only(guarded, route):
+    with httpx.Client(base_url=guarded.url, timeout=30) as nobody:
+        assert call(nobody, route) == 401
+    with guarded.as_user("x" * 43) as stranger:
+        assert call(stranger, route) == 401
+    for scope in SCOPES:
+        with guarded.as_user(guarded.secrets[scope]) as client:
+            status = call(client, route)
+        allowed = scope in (route.scope, "admin") or route.scope == "any"
+        assert (status not in (401, 403)) == allowed, (scope, status)
+
+
+def test_health_needs_no_token(guarded):
+    with httpx.Client(base_url=guarded.url) as nobody:
+        for path in ("/livez", "/readyz", "/version", "/metrics", "/openapi.json", "/login"):
+            assert nobody.get(path).status_code == 200, path
+
+
+def test_pages_lead_to_the_login_and_a_session_opens_them(guarded):
+    with httpx.Client(base_url=guarded.url) as browser:
+        away = browser.get("/label")
+        assert (away.status_code, away.headers["location"]) == (303, "/login?next=/label")
+        refused = browser.post("/login", data={"token": "wrong", "next": "/label"})
+        assert refused.status_code == 401
+        entered = browser.post("/login", data={"token": guarded.secrets["label"], "next": "/label"})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/label")
+        cookie = entered.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert browser.get("/label").status_code == 200
+        assert browser.get("/v1/me").json()["name"] == "label"
+        assert browser.post("/v1/asks/next").status_code == 204
+        # a page of another site cannot use the session
+        for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}):
+            assert browser.post("/v1/asks/next", headers=headers).json()["code"] == "forbidden"
+        assert browser.post("/v1/asks/next", headers={"origin": guarded.url}).status_code == 204
+        assert browser.post("/logout").status_code == 303
+        assert browser.get("/v1/me").status_code == 401
+        elsewhere = browser.post("/login", data={"token": guarded.secrets["label"], "next": "//evil.example"})
+        assert elsewhere.headers["location"] == "/"
+
+
+def test_every_response_says_how_it_may_be_used(guarded):
+    with httpx.Client(base_url=guarded.url) as nobody:
+        for path in ("/login", "/v1/stats", "/nothing", "/static/nothing.js"):
+            headers = nobody.get(path).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_files_outside_the_static_folder_stay_unread(guarded):
+    for path in ("/static/..%2f..%2fconfig.py", "/static/../config.py", "/static/%2e%2e/config.py", "/static//etc/passwd"):
+        with socket.create_connection(("127.0.0.1", guarded.port)) as connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            answer = connection.recv(65536)
+        assert b" 404 " in answer.split(b"\r\n")[0], path
+
+
+def test_revoked_and_expired_tokens_end_within_seconds(make):
+    service = make()
+    secrets = service.tokens(ana="label", root="admin")
+    service.run("token", "create", "brief", "--scopes", "read", "--expires", "1s")
+    listed = service.run("token", "list").stdout
+    number = re.search(r"^(\w+)\s+ana ", listed, re.MULTILINE)[1]
+    with service.as_user(secrets["ana"]) as ana:
+        assert ana.get("/v1/me").status_code == 200
+        browser = httpx.Client(base_url=service.url)
+        browser.post("/login", data={"token": secrets["ana"]})
+        service.run("token", "revoke", number)
+        time.sleep(1.5)
+        assert ana.get("/v1/me").status_code == 401
+        assert browser.get("/v1/me").status_code == 401  # the session ends with its token
+        browser.close()
+    with service.as_user(secrets["root"]) as root:
+        actions = [entry["action"] for entry in root.get("/v1/audit").json()["entries"]]
+    assert actions[:3] == ["token revoke", "login", "token create"]
+
+
+def test_tokens_are_stored_hashed_and_files_are_private(make):
+    service = make()
+    secrets = service.tokens(ana="label")
+    service.stop()
+    content = b"".join(path.read_bytes() for path in service.folder.glob("askance.db*"))
+    assert secrets["ana"].encode() not in content
+    for path in [service.config, *service.folder.glob("askance.db*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_any_other_address_than_this_machine_needs_a_token(make):
+    service = make()
+    service.stop()
+    refused = service.run("serve", "--host", "0.0.0.0", check=False)
+    assert refused.returncode == 2
+    assert "askance token create" in refused.stderr
+
+
+def test_without_tokens_other_host_names_are_refused(make):
+    service = make()
+    assert service.get("/v1/me").json()["open_access"] is True
+    assert service.get("/v1/me", headers={"host": "evil.example"}).json()["code"] == "wrong_host"
+    assert service.get("/v1/me", headers={"host": f"localhost:{service.port}"}).status_code == 200

@@ -1,0 +1,176 @@
+"""Bodies that are wrong, huge, deep, slow or hostile: refused in a sentence, with flat memory, and others unharmed."""
+
+import gzip
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+BAD = {
+    "truncated": (b'{"id": "a", "fields": {"text": "hel', "text"),
+    "no JSON": (b"hello", None),
+    "empty": (b"", None),
+    "a number": (b"3", None),
+    "trailing": (b'{"fields": {}} x', None),
+    "duplicate keys": (b'{"id": "a", "fields": {"size": 1, "text": "x", "size": 2}}', "size"),
+    "duplicate keys with odd spaces": (b'{"id" : "a", "fields": {"size" :1, "text": "a\\":b", "size": 2}}', "size"),
+    "invalid UTF-8": (b'{"fields": {"text": "\xff\xfe"}}', "text"),
+    "overlong UTF-8": (b'{"fields": {"text": "\xc0\x80"}}', "text"),
+    "NUL": (b'{"fields": {"text": "a\\u0000b"}}', "text"),
+    "raw NUL": (b'{"fields": {"text": "a\x00b"}}', "text"),
+    "control character": (b'{"fields": {"text": "a\x01b"}}', None),
+    "lone high surrogate": (b'{"fields": {"text": "\\ud800"}}', "text"),
+    "lone low surrogate": (b'{"fields": {"text": "x\\udc00y"}}', "text"),
+    "surrogate in a name": (b'{"fields": {"\\ud800": 1}}', None),
+    "NaN": (b'{"fields": {"size": NaN}}', "size"),
+    "Infinity": (b'{"fields": {"size": Infinity}}', "size"),
+    "-Infinity": (b'{"fields": {"size": -Infinity}}', "size"),
+    "1e999": (b'{"fields": {"size": 1e999}}', "size"),
+    "-1e999": (b'{"fields": {"size": -1e999}}', "size"),
+    "5000 digits": (b'{"fields": {"size": ' + b"7" * 5000 + b"}}", "size"),
+    "1e200, whose square overflows": (b'{"fields": {"size": 1e200}}', "size"),
+    "a word for a number": (b'{"fields": {"size": "many"}}', "size"),
+    "NaN in a string": (b'{"fields": {"size": "nan"}}', "size"),
+    "depth 33": (b'{"fields": {"x": ' + b"[" * 40 + b"]" * 40 + b"}}", None),
+    "depth 100,000": (b'{"fields": {"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}", None),
+    "depth 100,000 open": (b"[" * 100_000, None),
+    "deep objects": (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, None),
+    "no fields": (b'{"id": "a"}', "fields"),
+    "fields no object": (b'{"fields": [1]}', "fields"),
+    "unknown name": (b'{"fields": {}, "lable": "x"}', "lable"),
+    "id an object": (b'{"id": {}, "fields": {}}', "id"),
+    "id too long": (b'{"id": "' + b"x" * 201 + b'", "fields": {}}', "id"),
+    "id empty": (b'{"id": "", "fields": {}}', "id"),
+    "id with a line break": (b'{"id": "a\\nb", "fields": {}}', "id"),
+    "time an object": (b'{"time": {}, "fields": {}}', "time"),
+    "event of 300 kB": (json.dumps({"fields": {"text": "x" * 300_000}}).encode(), None),
+    "a name twice, nested": (b'{"fields": {"a.b": 1, "a": {"b": 2}}}', "a.b"),
+}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory, nursery):
+    from tests.live.running import Running
+
+    running = Running(tmp_path_factory.mktemp("bad"), nursery=nursery, server={"receipt_seconds": 2.0}).create().start()
+    running.send("good")
+    yield running
+    running.stop()
+
+
+def memory(service):
+    """Resident bytes."""
+    pages = int(Path(f"/proc/{service.process.pid}/statm").read_text().split()[1])
+    return pages * 4096
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_body_is_refused_naming_the_field(service, name):
+    body, field = BAD[name]
+    before = service.stats()["events"]["total"]
+    response = service.client.post("/v1/events", content=body)
+    assert response.status_code in (400, 413, 422), response.text
+    problem = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert problem["status"] == response.status_code
+    assert problem["detail"].endswith(".")
+    if field:
+        assert field in problem["detail"]
+    assert service.stats()["events"]["total"] == before
+    assert service.get("/readyz").status_code == 200
+
+
+def test_odd_but_good_values_are_taken_and_the_model_stays_finite(service):
+    values = [2**70, -(2**70), 1e150, -1e150, 5e-324, 0, True, None, "  7 ", 12345678901234567890]
+    for place, value in enumerate(values):
+        response = service.post("/v1/events", {"id": f"odd-{place}", "fields": {"size": value, "text": "😀 ñ"}})
+        assert response.status_code == 201, response.text
+        assert all(0 <= chance <= 1 for chance in response.json()["probabilities"].values())
+        service.post("/v1/labels", {"event": f"odd-{place}", "label": "spam" if place % 2 else "ham"})
+    service.wait_until_learned(len(values))
+    again = service.post("/v1/events", {"id": "odd-0", "fields": {"size": 2**70, "text": "😀 ñ"}})
+    assert again.json()["duplicate"] is True
+    exported = [json.loads(line) for line in service.get("/v1/export.jsonl").text.splitlines()]
+    assert next(line for line in exported if line["id"] == "odd-0")["fields"]["size"] == 2**70
+
+
+def test_a_hundred_megabytes_and_a_gzip_bomb_are_refused_with_flat_memory(service):
+    before = memory(service)
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 1000)
+        assert b" 413 " in connection.recv(1000)
+
+    def endless():
+        for _ in range(100):
+            yield b"x" * 1_000_000
+
+    with pytest.raises(Exception), service.client.stream("POST", "/v1/events", content=endless()) as response:  # noqa: B017, PT011
+        assert response.status_code == 413
+        raise RuntimeError("cut off while sending, or told")
+    bomb = gzip.compress(b" " * 500_000_000, 9)
+    response = service.client.post("/v1/events", content=bomb, headers={"content-encoding": "gzip"})
+    assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
+    assert memory(service) - before < 100_000_000
+    broken = service.client.post("/v1/events", content=bomb[:1000], headers={"content-encoding": "gzip"})
+    assert broken.status_code in (400, 413)
+    strange = service.client.post("/v1/events", content=b"x", headers={"content-encoding": "zstd"})
+    assert strange.status_code == 415
+
+
+def test_a_slow_client_is_cut_and_idle_connections_harm_nobody(service):
+    idle = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(500)]
+    slow = socket.create_connection(("127.0.0.1", service.port))
+    slow.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+    slow.settimeout(0.2)
+    began = time.monotonic()
+    while time.monotonic() - began < 6:
+        try:
+            slow.sendall(b"x")
+            if slow.recv(100) == b"":
+                break
+        except TimeoutError:
+            assert service.post("/v1/predict", {"fields": {"text": "hello"}}).status_code == 200
+        except OSError:
+            break
+    assert 1.5 < time.monotonic() - began < 5
+    time.sleep(1)
+    for connection in idle:
+        connection.settimeout(2)
+        try:
+            assert connection.recv(10) == b""
+        except ConnectionResetError:
+            pass
+        connection.close()
+    slow.close()
+
+
+def test_too_many_at_once_and_too_many_a_second_are_told_to_come_back(make):
+    from concurrent.futures import ThreadPoolExecutor
+
+    service = make(server={"requests_per_second": 20.0})
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(lambda _: service.get("/v1/me"), range(200)))
+    limited = [answer for answer in answers if answer.status_code == 429]
+    assert limited
+    assert limited[0].json()["code"] == "rate_limited"
+    assert limited[0].headers["retry-after"] == "1"
+    service.stop()
+    crowded = make(server={"concurrency": 1})
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(lambda k: crowded.post("/v1/events", {"fields": {"text": "x" * 50_000}}), range(150)))
+    statuses = {answer.status_code for answer in answers}
+    assert statuses <= {201, 503}
+    busy = [answer for answer in answers if answer.status_code == 503]
+    assert all(answer.headers["retry-after"] for answer in busy)
+    stored = sum(answer.status_code == 201 for answer in answers)
+    assert crowded.stats()["events"]["total"] == stored
+
+
+def test_a_flood_of_new_field_names_is_stopped(make):
+    service = make(server={"fields": 50})
+    service.send("a")
+    response = service.post("/v1/events", {"id": "b", "fields": {f"name-{k}": k for k in range(60)}})
+    assert (response.status_code, response.json()["code"]) == (422, "too_many_fields")
+    assert service.post("/v1/events", {"id": "b", "fields": {"text": "hello"}}).status_code == 201

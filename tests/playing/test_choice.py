@@ -1,0 +1,35 @@
+"""What a user writes, and the classifier it stands for."""
+
+import pytest
+
+from askance.errors import InvalidParameter
+from askance.playing.choice import Choice, named, parameters_in
+
+
+def test_nobody_named_depends_on_the_number_of_classes():
+    assert Choice().resolve(2)[0] == "D-ADA"
+    assert Choice().resolve(3)[0] == "MD-ADA"
+    assert Choice(parameters={"eta": 0.5}).make(["a", "b", "c"]).update.eta == 0.5
+
+
+def test_parameters_of_every_kind():
+    assert parameters_in(["C=0.1", "sketch_size=5", "weighted=true", " eta = 1e-3 "]) == {
+        "C": 0.1,
+        "sketch_size": 5,
+        "weighted": True,
+        "eta": 0.001,
+    }
+    assert named("PAA-I:C=1,delta=2", ["C=3"]) == ("PAA-I", {"C": 3, "delta": 2})
+
+
+@pytest.mark.parametrize("text", ["C", "C=", "=1", "C=x", "C=1/2"])
+def test_what_is_not_understood_is_refused(text):
+    with pytest.raises(InvalidParameter, match="is not understood; write a parameter and its value"):
+        parameters_in([text])
+
+
+def test_what_cannot_work_is_refused_before_anything_is_read():
+    with pytest.raises(InvalidParameter, match="C must be"):
+        Choice("PAA-I", {"C": -1}).check()
+    with pytest.raises(InvalidParameter, match="has no parameter 'C'"):
+        Choice(parameters={"C": 1.0}).check()

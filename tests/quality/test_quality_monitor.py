@@ -1,0 +1,210 @@
+"""The monitor of a stream that goes on."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askance.errors import InvalidInput, InvalidParameter
+from askance.quality import Monitor, estimate_columns
+from askance.quality.bins import (
+    as_score,
+    as_scores,
+    many_odds,
+    octave,
+    octaves,
+    odds,
+    probability_bin,
+    probability_bins,
+    score_bin,
+    score_bins,
+)
+
+
+def stream(seed, n, classes):
+    rng = np.random.default_rng(seed)
+    probability = rng.random(n) ** 3
+    probability[rng.random(n) < 0.1] = 0.0
+    asked = rng.random(n) < probability
+    return {
+        "predicted": rng.integers(0, classes, n),
+        "probability": probability,
+        "asked": asked,
+        "answered": asked & (rng.random(n) < 0.8),
+        "truth": rng.integers(0, classes, n),
+        "chance": rng.random(n),
+    }
+
+
+def play(monitor, events, order, chances=True):
+    """All events first, then the answers in any order."""
+    tickets = [
+        monitor.event(p, q, a, probability_positive=c if chances else None, score=None if chances else c - 0.5)
+        for p, q, a, c in zip(
+            events["predicted"].tolist(),
+            events["probability"].tolist(),
+            events["asked"].tolist(),
+            events["chance"].tolist(),
+            strict=True,
+        )
+    ]
+    for place in order:
+        if events["answered"][place]:
+            assert monitor.answer(tickets[place], int(events["truth"][place]))
+    return monitor
+
+
+def whole(events, classes, chances=True, window=None):
+    return estimate_columns(
+        events["predicted"],
+        events["probability"],
+        events["answered"],
+        events["truth"],
+        classes=range(classes),
+        score=None if chances else events["chance"] - 0.5,
+        probability_positive=events["chance"] if chances else None,
+        window=window,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 200), st.sampled_from([2, 3]), st.booleans())
+def test_monitor_and_arrays_agree_to_the_last_bit_whatever_the_order_of_the_answers(seed, n, classes, chances):
+    events = stream(seed, n, classes)
+    order = np.random.default_rng(seed).permutation(n).tolist()
+    monitor = play(Monitor(range(classes), window=50), events, order, chances)
+    assert repr(monitor.overall) == repr(whole(events, classes, chances))
+    assert repr(monitor.recent) == repr(whole(events, classes, chances, window=50))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0, 1), st.floats(-1e6, 1e6))
+def test_one_by_one_and_many_at_once_are_filed_alike(share, score):
+    h = octave(share)
+    shares = np.array([share])
+    assert octaves(shares)[0] == h
+    assert many_odds(shares, np.array([h]))[0] == odds(share, h)
+    assert score_bins(np.array([score]))[0] == score_bin(score)
+    assert as_scores(shares)[0] == as_score(share)
+    assert probability_bins(shares)[0] == probability_bin(share)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+def test_a_larger_score_never_has_a_smaller_bin(one, other):
+    assert (score_bin(one) <= score_bin(other)) == (one <= other) or score_bin(one) == score_bin(other)
+
+
+@pytest.mark.parametrize("anytime", [False, True])
+def test_a_saved_monitor_goes_on_as_it_would_have(anytime):
+    events = stream(3, 400, 2)
+    half, rest = ({k: v[:200] for k, v in events.items()}, {k: v[200:] for k, v in events.items()})
+    monitor = play(Monitor([0, 1], window=150, anytime=anytime), half, range(100))
+    again = Monitor.from_dict(json.loads(json.dumps(monitor.to_dict())))
+    for one in (monitor, again):
+        for place in range(100, 200):
+            if half["answered"][place]:
+                one.answer(place + 1, int(half["truth"][place]))
+        play(one, rest, range(200))
+    assert monitor.overall == again.overall
+    assert monitor.recent == again.recent
+    assert monitor.to_dict() == again.to_dict()
+
+
+def test_a_correction_leaves_no_trace_of_what_it_corrects():
+    right, corrected = Monitor(["a", "b"], anytime=True), Monitor(["a", "b"], anytime=True)
+    for monitor in (right, corrected):
+        for _ in range(10):
+            monitor.event("a", 0.5, True, score=1.0)
+    corrected.answer(3, "a")
+    with pytest.raises(InvalidInput, match="ticket 3 was already answered 'a'; pass replace=True"):
+        corrected.answer(3, "b")
+    corrected.answer(3, "b", replace=True)
+    right.answer(3, "b")
+    assert right.overall == corrected.overall
+    assert right.recent == corrected.recent
+
+
+def test_labels_nobody_drew_do_not_count():
+    monitor = Monitor(["a", "b"])
+    ticket = monitor.event("a", 0.5, asked=False)
+    assert not monitor.answer(ticket, "b")
+    assert not monitor.answer(999, "b")
+    assert monitor.overall.labels == 0
+
+
+def test_the_oldest_asked_event_is_forgotten_first():
+    monitor = Monitor(["a", "b"], keep=2)
+    first, second, third = (monitor.event("a", 0.5, True) for _ in range(3))
+    assert not monitor.answer(first, "a")
+    assert monitor.answer(second, "a")
+    assert monitor.answer(third, "a")
+
+
+def test_an_answer_later_than_the_window_counts_overall_only():
+    monitor = Monitor(["a", "b"], window=10)
+    ticket = monitor.event("a", 0.5, True, ticket=77)
+    for _ in range(10):
+        monitor.event("a", 0.5, False)
+    assert ticket == 77
+    assert monitor.answer(77, "a")
+    assert (monitor.overall.labels, monitor.recent.labels) == (1, 0)
+    assert (monitor.overall.events, monitor.recent.events) == (11, 10)
+
+
+def test_the_state_does_not_grow_with_the_stream():
+    monitor = Monitor([0, 1], window=100, keep=100)
+
+    def size():
+        parts = [monitor._ledger.tally, monitor._ledger.by_probability]
+        return sum(getattr(part, name).size for part in parts for name in part.NAMES) + monitor._recent.rows.size
+
+    play(monitor, stream(0, 200, 2), range(200))
+    before = size()
+    events = stream(1, 5000, 2)
+    for p, q, a in zip(
+        events["predicted"].tolist(), events["probability"].tolist(), events["asked"].tolist(), strict=True
+    ):
+        monitor.event(p, q, a)
+    assert size() == before
+    assert len(monitor._open) <= 100
+
+
+def test_scores_missing_somewhere_mean_no_area():
+    monitor = Monitor(["a", "b"])
+    monitor.event("a", 0.5, False, score=0.3)
+    assert "auc" in monitor.overall
+    monitor.event("a", 0.5, False)
+    assert "auc" not in monitor.overall
+    assert "auc" not in monitor.recent
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda m: m.event("c", 0.5, False), "predicted is 'c', which is not one of the classes 'a', 'b'"),
+        (lambda m: m.event("a", 1.5, False), "probability must be in"),
+        (lambda m: m.event("a", float("nan"), False), "probability must be in"),
+        (lambda m: m.event("a", 0.0, True), "an event that is asked has a probability above 0"),
+        (lambda m: m.event("a", 0.5, False, score=float("nan")), "score is NaN"),
+        (lambda m: m.event("a", 0.5, False, probability_positive=2.0), "probability_positive must be in"),
+        (lambda m: m.answer(1, []), "label is"),
+        (lambda m: Monitor.from_dict({"format": 99}), "not the state of a monitor"),
+        (lambda m: Monitor.from_dict(m.to_dict() | {"recent": [[1]]}), "the state of the monitor is damaged"),
+        (lambda m: Monitor.from_dict({"format": 1}), "the state of the monitor is damaged"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_and_changes_nothing(call, sentence):
+    monitor = Monitor(["a", "b"])
+    before = monitor.to_dict()
+    with pytest.raises(InvalidInput, match=sentence):
+        call(monitor)
+    assert monitor.to_dict() == before
+
+
+@pytest.mark.parametrize("wrong", [{"window": 0}, {"keep": 0}, {"window": 1.5}, {"level": 2.0}, {"c_p": 3.0}])
+def test_a_monitor_refuses_impossible_settings(wrong):
+    with pytest.raises(InvalidParameter):
+        Monitor(["a", "b"], **wrong)
