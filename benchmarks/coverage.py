@@ -183,9 +183,7 @@ METRICS = {
 def table(results: dict[tuple[str, str, float], Found], floor: float) -> list[str]:
     shown = list(METRICS)
     lines = [
-        "| set | algorithm | labels | accuracy | "
-        + " | ".join(METRICS[name] for name in shown)
-        + " | width | random |",
+        "| set | algorithm | labels | truth | " + " | ".join(METRICS[name] for name in shown) + " | width | random |",
         "|---|---|--:|--:|" + "--:|" * (len(shown) + 2),
     ]
     for (dataset, algorithm, its_floor), found in results.items():
@@ -226,8 +224,8 @@ def write(results: dict[tuple[str, str, float], Found], looked: list[str], runs:
         "",
         f"Written by `python -m benchmarks.coverage` on {today}, in {seconds / 60:.0f} minutes: {runs} runs a row, "
         f"{EVENTS:,} events each (or all there are), 95 % intervals. A figure is the share of runs, in per cent, whose "
-        "interval held the value that all labels give. `width` is the mean width of the accuracy interval, `random` "
-        "that "
+        "interval held the value that all labels give. `truth` is the mean true accuracy, `width` the mean width "
+        "of the accuracy interval, `random` that "
         "of plain random sampling with as many labels and the same predictions; `recent` is the last "
         f"{WINDOW:,} events. Empty: the algorithm gives no such figure.",
         "",

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from askance import budgets, queries, updates
+    from askance import budgets, drift, quality, queries, updates
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
     from askance.learner.presets import algorithms, make
@@ -23,8 +23,10 @@ __all__ = [
     "Trace",
     "algorithms",
     "budgets",
+    "drift",
     "load",
     "make",
+    "quality",
     "queries",
     "updates",
 ]
@@ -42,7 +44,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in ("budgets", "queries", "updates"):
+    elif name in ("budgets", "drift", "quality", "queries", "updates"):
         value = importlib.import_module(f"askance.{name}")
     else:
         raise AttributeError(f"module 'askance' has no attribute {name!r}")

@@ -37,7 +37,12 @@ class Postgres:
     def call(self, program, *words, check=True):
         options = {"user": self.user, "group": self.user, "extra_groups": []} if self.user else {}
         return subprocess.run(
-            [str(self.programs / program), *words], capture_output=True, text=True, check=check, cwd=self.folder, **options
+            [str(self.programs / program), *words],
+            capture_output=True,
+            text=True,
+            check=check,
+            cwd=self.folder,
+            **options,
         )
 
     def start(self):

@@ -60,7 +60,14 @@ class Nursery:
         """Run ``askance`` with these words; its output goes into files."""
         self.count += 1
         exit_file = f"{out}.exit-{self.count}"
-        order = {"words": words, "folder": str(folder), "out": str(out), "err": str(err), "exit": exit_file, "file_bytes": file_bytes}
+        order = {
+            "words": words,
+            "folder": str(folder),
+            "out": str(out),
+            "err": str(err),
+            "exit": exit_file,
+            "file_bytes": file_bytes,
+        }
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         return Child(int(self.process.stdout.readline()), exit_file)

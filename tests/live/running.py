@@ -24,7 +24,9 @@ class Done(NamedTuple):
 class Running:
     """``askance serve`` on a free port, with settings and a store in ``folder``."""
 
-    def __init__(self, folder, store=None, queue=None, server=None, asking=None, model=None, nursery=None, file_bytes=None):
+    def __init__(
+        self, folder, store=None, queue=None, server=None, asking=None, model=None, nursery=None, file_bytes=None
+    ):
         self.folder = Path(folder)
         self.config = self.folder / "askance.toml"
         self.store = store or str(self.folder / "askance.db")

@@ -86,7 +86,12 @@ def test_every_response_says_how_it_may_be_used(guarded):
 
 
 def test_files_outside_the_static_folder_stay_unread(guarded):
-    for path in ("/static/..%2f..%2fconfig.py", "/static/../config.py", "/static/%2e%2e/config.py", "/static//etc/passwd"):
+    for path in (
+        "/static/..%2f..%2fconfig.py",
+        "/static/../config.py",
+        "/static/%2e%2e/config.py",
+        "/static//etc/passwd",
+    ):
         with socket.create_connection(("127.0.0.1", guarded.port)) as connection:
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
             answer = connection.recv(65536)

@@ -99,7 +99,9 @@ def test_odd_but_good_values_are_taken_and_the_model_stays_finite(service):
 def test_a_hundred_megabytes_and_a_gzip_bomb_are_refused_with_flat_memory(service):
     before = memory(service)
     with socket.create_connection(("127.0.0.1", service.port)) as connection:
-        connection.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 1000)
+        connection.sendall(
+            b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 1000
+        )
         assert b" 413 " in connection.recv(1000)
 
     def endless():

@@ -45,7 +45,9 @@ class Client(threading.Thread):
                 ]
                 response = self.post("/v1/events", items)
                 for item in response.json()["items"] if response is not None else ():
-                    self.events[item["id"]] = {name: value for name, value in item.items() if name not in ("status", "duplicate")}
+                    self.events[item["id"]] = {
+                        name: value for name, value in item.items() if name not in ("status", "duplicate")
+                    }
             else:
                 response = self.post("/v1/asks/next?n=2", {})
                 if response is None or response.status_code == 204:
@@ -179,7 +181,15 @@ def test_a_crash_during_migration_or_backup_leaves_a_sound_store(make, tmp_path)
 
     for delay in (0.0, 0.05, 0.3):
         copying = subprocess.Popen(
-            [sys.executable, "-m", "askance", "backup", "--config", str(service.config), str(tmp_path / f"copy-{delay}.db")]
+            [
+                sys.executable,
+                "-m",
+                "askance",
+                "backup",
+                "--config",
+                str(service.config),
+                str(tmp_path / f"copy-{delay}.db"),
+            ]
         )
         time.sleep(0.5 + delay)
         copying.kill()

@@ -8,8 +8,6 @@ import httpx
 import pytest
 
 
-
-
 @pytest.fixture
 def team(make, store):
     """A service with two annotators and a mailer."""

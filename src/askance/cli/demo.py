@@ -134,7 +134,8 @@ command = Command(
     description="Play a made-up stream of short messages, some of them spam, and buy only the\n"
     "labels that are worth it. The same stream with as many labels bought at random,\n"
     "and with all labels, shows what the choice is worth. Needs no files, no network.",
-    epilog="examples:\n  askance demo\n  askance demo --seed 7 --events 5000\n  askance demo --json\n  askance demo --live\n",
+    epilog="examples:\n  askance demo\n  askance demo --seed 7 --events 5000\n  askance demo --json\n"
+    "  askance demo --live\n",
     configure=configure,
     run=run,
 )

@@ -56,7 +56,8 @@ PERIODIC = 4 + 2 * SLOTS  # numbers
 WORTH, MOST_AT_ONCE = 1.0, 128.0  # labels, and at most as many events, between two reckonings
 LEAD = 10.0  # labels in hand when all is well
 PAID_BACK = 0.04  # of the income goes into paying back the burst
-GAIN, LARGEST_STEP = 0.1, 5.0
+GAIN, LARGEST_STEP = 0.1, 0.9
+EARLY, EARLY_GAIN = 4.0, 1.5  # while there are few events and labels, both look back less and move faster
 MEMORY = 16.0  # labels' worth of events that the recent means look back on
 ARRIVALS = 100.0  # events that the mean time between two looks back on
 ROOM = 1.5  # how far the recent mean may exceed the wanted share before questions are thinned out
@@ -266,10 +267,11 @@ def adjust(account, sums, tally):
     wanted = account[WANTED]
     account[EVENTS] += lately
     weight = wanted * (1.0 / MEMORY)
-    if weight * account[EVENTS] < 1.0:  # at first, plain means
-        weight = 1.0 / account[EVENTS]
+    if weight * account[EVENTS] < EARLY:  # at first, means of the later part of the stream so far
+        weight = EARLY / (account[EVENTS] + (EARLY - 1.0) * lately)
     account[MEAN] += weight * (sums.chance - lately * account[MEAN])
     account[HOLD] += weight * (sums.hold - lately * account[HOLD])
+    gain = max(GAIN, EARLY_GAIN / (1.0 + tally.asked))
     too_few = lately * wanted - sums.chance
     if too_few > 0.0 or account[HOLD] > LEAST_HOLD * wanted:
-        account[SCALE] = min(RANGE, max(1.0 / RANGE, account[SCALE] * (1.0 + GAIN * max(-LARGEST_STEP, too_few))))
+        account[SCALE] = min(RANGE, max(1.0 / RANGE, account[SCALE] * (1.0 + max(-LARGEST_STEP, gain * too_few))))

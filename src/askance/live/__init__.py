@@ -1,1 +1,1 @@
-"""The live service: events come in over HTTP, a few become questions, people answer, the model learns each answer once."""
+"""The live service: events come in over HTTP, a few become questions, people answer, the model learns."""

@@ -204,7 +204,7 @@ def _asking(table: dict[str, Any]) -> Asking:
 
 def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple[str, ...]) -> Any:
     _refuse_unknown(table, {item.name for item in fields(kind)}, name)
-    values = {}
+    values: dict[str, Any] = {}
     for item in fields(kind):
         if item.name not in table:
             continue

@@ -1,4 +1,4 @@
-"""``askance demo --live``: the service on a made-up stream of messages that changes its ways, for trying out the pages."""
+"""``askance demo --live``: the service on a made-up stream of messages that changes its ways."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -19,8 +21,9 @@ from askance.live.ingest import digest_of, read_event
 from askance.live.problems import Problem
 from askance.live.server import serve
 from askance.live.service import Service
-from askance.live.state import first_rows
+from askance.live.state import State, first_rows
 from askance.live.store import open_store
+from askance.live.store.database import Session
 
 NEW_CAMPAIGNS = ("parcel", "coin", "token", "cash", "rocket", "loan", "credit", "viruses", "horoscope", "warranty")
 PHASE = 600  # events until the campaigns change, and back
@@ -38,7 +41,7 @@ def stream(seed: int) -> Iterator[tuple[str, str]]:
         made = messages(BLOCK, random_state=seed + 1000 * block, spam_rate=0.5)
         ham = [text for text, label in zip(made.texts, made.labels, strict=True) if label == "ham"]
         spam = [text for text, label in zip(made.texts, made.labels, strict=True) if label == "spam"]
-        kinds = [[], []]  # type: list[list[str]]
+        kinds: list[list[str]] = [[], []]
         for text in spam:
             kinds[any(word in text.lower() for word in NEW_CAMPAIGNS)].append(text)
         for place in range(BLOCK // 4):
@@ -112,8 +115,10 @@ def answer_all(engine: Engine, name: str, truth: dict[str, str], ended: threadin
             label = 1 - label if rng.random() < 0.01 else label
             identifier = uuid4().hex
             given = Given(identifier, digest_of(identifier), ask["token"], label, None, int(1000 * pause), None, None)
-            engine.submit(
-                lambda session, state, ask=ask, given=given: answers.answer(session, state, name, ask["id"], given)
-            ).result()
+            engine.submit(partial(_answer, name=name, ask=ask["id"], given=given)).result()
         except Problem:
             return
+
+
+def _answer(session: Session, state: State, *, name: str, ask: int, given: Given) -> Any:
+    return answers.answer(session, state, name, ask, given)

@@ -44,7 +44,8 @@ def _log(session: Session) -> list[str]:
     if twice:
         findings.append(f"{twice} answers were learned twice; restore a backup.")
     lost = session.value(
-        "SELECT count(*) FROM answers a WHERE a.state = 'learned' AND NOT EXISTS (SELECT 1 FROM learned l WHERE l.answer = a.seq)"
+        "SELECT count(*) FROM answers a WHERE a.state = 'learned' "
+        "AND NOT EXISTS (SELECT 1 FROM learned l WHERE l.answer = a.seq)"
     )
     if lost:
         findings.append(f"{lost} answers count as learned but are not in the log; restore a backup.")

@@ -1,7 +1,7 @@
 """The one thread that writes: it owns the model and the store's write connection.
 
-Requests leave jobs with it. It takes all that wait, does them in one transaction, and answers when that is committed and
-safe on disk: many requests, one fsync. Between jobs it learns the answers whose grace is over, takes overdue
+Requests leave jobs with it. It takes all that wait, does them in one transaction, and answers when that is committed
+and safe on disk: many requests, one fsync. Between jobs it learns the answers whose grace is over, takes overdue
 leases back, and keeps a checkpoint. What it changes in memory it changes inside a transaction; if that fails,
 memory is read from the store again, so the model is never ahead of the log.
 """

@@ -1,7 +1,7 @@
 """The accuracy of the whole stream from a random sample of it whose probabilities are known.
 
-An event sampled with probability q stands for 1 / q events. With weights v = 1 / q the estimate is the weighted share of right
-predictions, and its interval Wilson's with the effective size (sum v)^2 / sum v^2 in place of the count.
+An event sampled with probability q stands for 1 / q events. With weights v = 1 / q the estimate is the weighted share of
+right predictions, and its interval Wilson's with the effective size (sum v)^2 / sum v^2 in place of the count.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
     encoder = learner.features.encoder
     columns, values = learner._encode(fields)
     value_at = dict(zip(columns.tolist(), values.tolist(), strict=True))
-    effects = []
+    effects: list[tuple[str, str | None, int]] = []
     for name, value in flatten(fields).items():
         kind = learner.features.kinds.get(name)
         if kind == NUMBER:
@@ -32,7 +32,7 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
         elif kind == TEXT and value is not None:
             text = " ".join(value) if isinstance(value, list | tuple) else word_of(value)
             found = list(dict.fromkeys(words(text)))
-            places = encoder.hasher.categories(name, found) + encoder.hashed_from if found else []
+            places = encoder.hasher.categories(name, found) + encoder.hashed_from
             effects.extend((name, word, int(column)) for word, column in zip(found, places, strict=True))
         elif kind == CATEGORY:
             given = [word_of(item) for item in (value if isinstance(value, list | tuple) else [value])]

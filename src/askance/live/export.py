@@ -15,8 +15,8 @@ from askance.live.store.database import Row, Session
 
 PAGE = 500
 ROWS = (
-    "SELECT e.seq, e.id, e.fields, e.time, e.received, e.predicted, e.probabilities, e.version, e.probability, e.audit, "
-    "e.asked, (SELECT a.seq FROM answers a WHERE a.event = e.seq AND a.state IN ('waiting', 'learned') "
+    "SELECT e.seq, e.id, e.fields, e.time, e.received, e.predicted, e.probabilities, e.version, e.probability, "
+    "e.audit, e.asked, (SELECT a.seq FROM answers a WHERE a.event = e.seq AND a.state IN ('waiting', 'learned') "
     "ORDER BY a.seq DESC LIMIT 1) FROM events e WHERE e.seq > ? ORDER BY e.seq LIMIT ?"
 )
 
@@ -110,7 +110,7 @@ def as_csv(page: list[Row], answers: dict[int, Row], classes: list[str], names: 
 
 
 def _cell(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float) and not isinstance(value, bool):
+    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
         return value
     return msgspec.json.encode(value).decode()
 

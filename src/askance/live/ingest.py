@@ -100,10 +100,12 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
     now = state.clock.now()
     seen: dict[str, tuple[bytes, dict[str, Any] | Problem]] = {}
     for row in session.select_in(
-        "SELECT id, digest, seq, predicted, probabilities, version, asked, probability, audit FROM events WHERE id IN ({})",
+        "SELECT id, digest, seq, predicted, probabilities, version, asked, probability, audit FROM events "
+        "WHERE id IN ({})",
         {event.id for event in events},
     ):
-        seen[row[0]] = bytes(row[1]), answer(state, row[0], *row[2:4], msgspec.json.decode(row[4]), *row[5:])
+        chances = msgspec.json.decode(row[4])
+        seen[row[0]] = bytes(row[1]), answer(state, row[0], row[2], row[3], chances, row[5], row[6], row[7], row[8])
     fresh: dict[str, Event] = {}
     for event in events:
         if event.id not in seen and event.id not in fresh:
@@ -201,7 +203,8 @@ def keep_within(session: Session, state: State) -> None:
     excess = session.value("SELECT count(*) FROM asks WHERE state = 'open'") - state.config.queue.most_open
     if excess > 0:
         session.execute(
-            "UPDATE asks SET state = 'expired' WHERE id IN (SELECT id FROM asks WHERE state = 'open' ORDER BY rank LIMIT ?)",
+            "UPDATE asks SET state = 'expired' "
+            "WHERE id IN (SELECT id FROM asks WHERE state = 'open' ORDER BY rank LIMIT ?)",
             (excess,),
         )
         state.count("expired", excess)

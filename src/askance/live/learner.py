@@ -1,8 +1,8 @@
 """The model of the service, a pure function of its settings and of what came in, in order.
 
 Two things move it: an event (``decide``), which moves the running statistics of the features and takes one number of
-each random source, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no part in it:
-the same sequence gives the same model, bit for bit, in one process or over ten restarts. It belongs to one thread.
+each random source, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no part in
+it: the same sequence gives the same model, bit for bit, in one process or over ten restarts. It belongs to one thread.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def find(session: Session, ask: int) -> Ask:
 def next_asks(
     session: Session, state: State, annotator: str, n: int, held: frozenset[int]
 ) -> tuple[list[dict[str, Any]], dict[str, int]] | Nothing:
-    """Lease up to ``n`` asks to an annotator; those leased to them already, but not ``held`` by the page, come first."""
+    """Lease up to ``n`` asks to an annotator; those leased to them, but not ``held`` by the page, come first."""
     now = state.clock.now()
     release_overdue(session, now)
     mine = session.all(
@@ -98,7 +98,7 @@ def _open_for(session: Session, annotator: str, now: float, n: int) -> list[Ask]
 
 def lengths(session: Session) -> dict[str, int]:
     """How many asks are open, leased and parked."""
-    found = dict(
+    found: dict[str, int] = dict(
         session.all("SELECT state, count(*) FROM asks WHERE state IN ('open', 'leased', 'parked') GROUP BY state")
     )
     return {name: int(found.get(name, 0)) for name in ("open", "leased", "parked")}

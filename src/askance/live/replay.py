@@ -59,7 +59,7 @@ def replay(
     left_out: Collection[int] = (),
     progress: Callable[[int], None] = lambda seq: None,
 ) -> None:
-    """Play the log's entries from ``after`` (excluded) to ``until`` once more; learned rows ``left_out`` are skipped."""
+    """Play the log's entries from ``after`` (excluded) to ``until`` once more, learned rows ``left_out`` left out."""
     waiting: list[tuple[Any, float]] = []
 
     def flush() -> None:

@@ -26,8 +26,8 @@ from askance.live.store.database import Database, Session, StoreError
 log = logging.getLogger("askance")
 
 CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
-    "form-action 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 SECURITY = [
     (b"x-content-type-options", b"nosniff"),
@@ -139,8 +139,8 @@ class Service:
             response = problem_response(problem)
         except StoreError as error:
             log.warning("%s", error)
-            problem = Problem("store_busy", "the store does not answer; try again.", headers={"Retry-After": "5"})
-            response = problem_response(problem)
+            away = Problem("store_busy", "the store does not answer; try again.", headers={"Retry-After": "5"})
+            response = problem_response(away)
         except Exception:
             log.exception("a request failed")
             response = problem_response(

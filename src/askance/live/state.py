@@ -35,7 +35,7 @@ class State:
 
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
-        meta = dict(session.all("SELECT name, value FROM meta"))
+        meta: dict[str, str] = dict(session.all("SELECT name, value FROM meta"))
         check_model(meta, self.config)
         self.clock.not_before(float(meta.get("clock", 0.0)))
         self.group = int(meta.get("group", 0))

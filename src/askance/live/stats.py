@@ -90,7 +90,7 @@ def _audit_rows(session: Session) -> list[tuple[float, float, int]]:
 
 
 def _queue(session: Session, totals: dict[str, Any], now: float) -> dict[str, Any]:
-    counts = dict(session.all("SELECT state, count(*) FROM asks GROUP BY state"))
+    counts: dict[str, int] = dict(session.all("SELECT state, count(*) FROM asks GROUP BY state"))
     ages = sorted(now - row[0] for row in session.all("SELECT created FROM asks WHERE state IN ('open', 'leased')"))
     found: dict[str, Any] = {
         name: int(counts.get(name, 0)) for name in ("open", "leased", "parked", "expired", "answered", "closed")
@@ -121,8 +121,12 @@ def _budget(service: Service, now: float) -> dict[str, Any]:
 
 
 def _labels(session: Session, classes: list[str], totals: dict[str, Any]) -> dict[str, Any]:
-    per_class = dict(session.all(f"SELECT a.label, count(*) FROM answers a WHERE {VALID} GROUP BY a.label"))
-    skips = dict(session.all("SELECT reason, count(*) FROM answers WHERE state = 'skipped' GROUP BY reason"))
+    per_class: dict[int, int] = dict(
+        session.all(f"SELECT a.label, count(*) FROM answers a WHERE {VALID} GROUP BY a.label")
+    )
+    skips: dict[str, int] = dict(
+        session.all("SELECT reason, count(*) FROM answers WHERE state = 'skipped' GROUP BY reason")
+    )
     delays = sorted(
         row[0]
         for row in session.all(
@@ -212,7 +216,8 @@ def _calibration(session: Session) -> list[dict[str, Any]]:
 def _people(session: Session, now: float) -> list[dict[str, Any]]:
     rows = session.all(
         "SELECT annotator, sum(CASE WHEN kind <> 'skip' THEN 1 ELSE 0 END), "
-        "sum(CASE WHEN kind <> 'skip' AND created > ? THEN 1 ELSE 0 END), sum(CASE WHEN kind = 'skip' THEN 1 ELSE 0 END) "
+        "sum(CASE WHEN kind <> 'skip' AND created > ? THEN 1 ELSE 0 END), "
+        "sum(CASE WHEN kind = 'skip' THEN 1 ELSE 0 END) "
         "FROM answers WHERE state <> 'undone' GROUP BY annotator ORDER BY 2 DESC LIMIT 100",
         (now - 3600,),
     )
@@ -244,7 +249,10 @@ def drift(audit: list[tuple[float, float, int]]) -> dict[str, Any]:
             "detail": f"Fewer than {2 * DRIFT_WINDOW} audit labels; too early to tell.",
         }
     now, then = share((w, r) for w, r, _ in recent), share((w, r) for w, r, _ in before)
-    detail = f"The last {len(recent)} audit labels: {now['estimate']:.0%} right; the {len(before)} before: {then['estimate']:.0%}."
+    detail = (
+        f"The last {len(recent)} audit labels: {now['estimate']:.0%} right; "
+        f"the {len(before)} before: {then['estimate']:.0%}."
+    )
     level = "drift" if now["high"] < then["low"] else "warning" if now["high"] < then["estimate"] else "none"
     return {"level": level, "since": None, "detail": detail}
 

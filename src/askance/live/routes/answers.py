@@ -18,8 +18,8 @@ from askance.live.state import State
 from askance.live.store.database import Row, Session
 
 ANSWER = (
-    "a.seq, a.id, a.kind, a.ask, e.id, a.label, a.reason, e.predicted, a.state, a.annotator, a.ms, a.comment, a.created, "
-    "e.fields FROM answers a JOIN events e ON e.seq = a.event"
+    "a.seq, a.id, a.kind, a.ask, e.id, a.label, a.reason, e.predicted, a.state, a.annotator, a.ms, a.comment, "
+    "a.created, e.fields FROM answers a JOIN events e ON e.seq = a.event"
 )
 LONGEST_SUMMARY = 120
 
@@ -132,7 +132,7 @@ async def label_batch(service: Service, items: list[Any], source: str) -> list[d
 
 
 def _read(item: Any, state: State) -> tuple[str, int, str | None, bool]:
-    if not isinstance(item, dict) or not item.keys() <= {"event", "label", "label_id", "replace"}:
+    if not isinstance(item, dict) or not set(item) <= {"event", "label", "label_id", "replace"}:
         raise Problem("invalid", 'a label is an object such as {"event": "m-1", "label": "spam"}.')
     event = name_of(item.get("event"), "'event'")
     place = state.place_of.get(item["label"]) if isinstance(item.get("label"), str) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ async def export_jsonl(service: Service, request: Request) -> Response:
     async def lines() -> AsyncIterator[bytes]:
         after = 0
         while True:
-            page, answers = await service.read(lambda session, after=after: rows(session, after))
+            page, answers = await service.read(partial(rows, after=after))
             if not page:
                 return
             yield b"".join(msgspec.json.encode(item) + b"\n" for item in as_objects(page, answers, classes))
@@ -52,7 +53,7 @@ async def export_csv(service: Service, request: Request) -> Response:
         names = await service.read(field_names)
         after, head = 0, True
         while True:
-            page, answers = await service.read(lambda session, after=after: rows(session, after))
+            page, answers = await service.read(partial(rows, after=after))
             if not page and not head:
                 return
             yield as_csv(page, answers, classes, names, head).encode()

@@ -1,4 +1,4 @@
-"""What the service asks of a database: SQL with ``?`` for values, one writer, many readers, and errors with a meaning."""
+"""What the service asks of a database: SQL with ``?`` for values, one writer, many readers, errors with a meaning."""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ class PostgresDatabase(Database):
             autocommit=True,
             connect_timeout=5,
             application_name="askance",
-            options=f"-c synchronous_commit=on -c lock_timeout={LOCK_PATIENCE} -c statement_timeout={STATEMENT_PATIENCE}",
+            options=f"-c synchronous_commit=on -c lock_timeout={LOCK_PATIENCE} "
+            f"-c statement_timeout={STATEMENT_PATIENCE}",
         )
         connection.prepare_threshold = 3
         return connection

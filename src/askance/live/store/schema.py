@@ -1,6 +1,7 @@
 """The tables, version by version. A migration is never edited once released; a change is a new one.
 
-Words that differ between the databases stand in capitals with a dollar sign: $BIG an integer, $REAL a double, $BYTES bytes.
+Words that differ between the databases stand in capitals with a dollar sign: $BIG an integer, $REAL a double,
+$BYTES bytes.
 """
 
 from __future__ import annotations
@@ -130,6 +131,7 @@ def migrate(session: Session, found: int, place: str, words: dict[str, str]) -> 
         for statement in statements(MIGRATIONS[number], words):
             session.execute(statement)
         session.execute(
-            "INSERT INTO meta (name, value) VALUES ('schema', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            "INSERT INTO meta (name, value) VALUES ('schema', ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             (str(number + 1),),
         )

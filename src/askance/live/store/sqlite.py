@@ -59,7 +59,7 @@ class SqliteDatabase(Database):
             )
         if not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK):
             raise StartError(
-                f"the database {self.place!r} or its folder is read-only; make both writable for the user who runs askance."
+                f"the database {self.place!r} or its folder is read-only; make both writable for whoever runs askance."
             )
         try:
             self.writer = self._connect()

@@ -55,7 +55,10 @@ export const CARDS = [
     },
     draw(stats, series, width, words) {
       const { rows, names } = mixOf(stats, series);
-      return rows.length > 1 && [sharesChart(width, rows, names, words), legend(names)];
+      if (rows.length > 1) return [sharesChart(width, rows, names, words), legend(names)];
+      const counts = Object.entries(stats.classes_mix.predicted).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 4);
+      const all = sumOf(stats.classes_mix.predicted);
+      return counts.length > 0 && barsChart(width, counts.map(([name, n]) => ({ name, value: n, limit: all, words: percent(n / all) })), words);
     },
     table({ classes_mix: mix }) {
       const [all, recent] = [sumOf(mix.predicted), sumOf(mix.recent)];
@@ -211,10 +214,10 @@ function matrix(confusion) {
   return h(
     "div", { class: "scroll-x", tabindex: "0", role: "group", "aria-label": "Confusion matrix" },
     h(
-      "table", { class: "matrix small" },
+      "table", { class: confusion.labels.length > 5 ? "matrix small many" : "matrix small" },
       h("caption", { class: "hidden" }, "Rows: what people said. Columns: what the model had predicted."),
-      h("thead", {}, h("tr", {}, h("th", {}, "said \\ predicted"), confusion.labels.map((label) => h("th", { scope: "col", dir: "auto" }, label)))),
-      h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto" }, confusion.labels[truth]), row.map((n, predicted) => cell(n, row, truth === predicted))))),
+      h("thead", {}, h("tr", {}, h("th", {}, "said \\ predicted"), confusion.labels.map((label) => h("th", { scope: "col", dir: "auto", title: label }, label)))),
+      h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto", title: confusion.labels[truth] }, confusion.labels[truth]), row.map((n, predicted) => cell(n, row, truth === predicted))))),
     ),
   );
 }

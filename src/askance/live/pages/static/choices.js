@@ -39,7 +39,7 @@ export class Choices {
       button.disabled = !ask;
       button.classList.toggle("suggested", suggested);
       const words = button.querySelector(".chance");
-      words.textContent = chance === undefined ? "" : percent(chance);
+      words.textContent = chance === undefined || (chance < 0.05 && !suggested && this.#buttons.length > 9) ? "" : percent(chance);
       if (suggested) words.prepend(h("span", { class: "hidden" }, "suggested, "), h("kbd", {}, "Enter"));
       button.style.setProperty("--chance", String(chance ?? 0));
     }
