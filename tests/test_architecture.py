@@ -6,7 +6,7 @@ from pathlib import Path
 import askance
 
 SOURCE = Path(askance.__file__).parent
-ORDER = ["errors", "learner", "metrics", "quality", "drift", "features", "stream", "datasets", "playing", "experiments", "live", "cli"]
+ORDER = "errors learner metrics quality drift features stream datasets playing experiments live cli".split()
 """Who may import whom: at import time a folder knows only those before it."""
 
 
