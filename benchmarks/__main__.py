@@ -19,6 +19,7 @@ BENCHMARKS = {
     "startup": "import, first ever run, later processes",
     "memory": "bytes per feature of a large model",
     "parsing": "a text file played end to end, beside Vowpal Wabbit; readers by themselves",
+    "live": "the service: events a second, latency, start, memory",
 }
 WIDTH_OF_A_FILE = 150
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -6,7 +6,10 @@ from pathlib import Path
 import askance
 
 SOURCE = Path(askance.__file__).parent
-ORDER = "errors learner metrics quality drift features stream datasets playing experiments live cli".split()
+ORDER = [
+    "errors", "learner", "metrics", "quality", "drift", "features", "stream", "datasets", "playing", "experiments",
+    "live", "cli",
+]  # fmt: skip
 """Who may import whom: at import time a folder knows only those before it."""
 
 

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.data import load
 
 import askance
 from askance.budgets import Fixed, PerPeriod, Rate
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
-from tests.data import load
 
 RULES = ("PEA", "PAA-I", "SEL-ada", "CSPAA(a)", "D-ADA", "D-ADA-I", "SOAL", "SOAL-diag", "OA3-diag", "OAAL",
          "UOAL-entropy", "UOAL-margin", "RPA-I", "PA-I", "MPAA-I", "MD-ADA")  # fmt: skip
@@ -235,3 +235,115 @@ def test_rates_hold_on_real_streams_in_their_own_order(name, rule):
         spent, expected = np.cumsum(trace.asked), rate * len(y)
         assert (spent <= allowed(rate, len(y))).all()
         assert abs(spent[-1] - expected) <= (0.05 * expected if expected >= 400 else 2 * np.sqrt(expected))
+
+
+def a_day_apart(n):
+    return 1.7e9 + np.arange(n) * 60.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "most"),
+    [
+        (PerPeriod(5, "1h"), PerPeriod(50, "1d"), 50),
+        (PerPeriod(50, "1d", carry=True), PerPeriod(2, "1h"), 48),
+        (PerPeriod(50, "1d") & PerPeriod(5, "1h"), PerPeriod(5, "1h") & PerPeriod(50, "1d"), 50),
+        (Rate(0.01, burst=30), PerPeriod(50, "1d"), 50),
+        (PerPeriod(50, "1d"), PerPeriod(50, "1d") & Fixed(10_000), 50),
+    ],
+)
+def test_another_budget_in_mid_stream_keeps_its_promise(first, second, most, stream):
+    X, y = stream
+    times = a_day_apart(len(y))
+    clf = askance.make("PAA-I", budget=first, random_state=0)
+    before = clf.run(X[:5000], y[:5000], times=times[:5000]).asked
+    clf.set_params(budget=second)
+    after = clf.run(X[5000:], y[5000:], times=times[5000:]).asked
+    days = (times // DAY).astype(int) - int(times[0] // DAY)
+    spent = np.bincount(days[5000:][after])
+    assert spent.max() <= most
+    if first.promises()[0] == second.promises()[0]:
+        assert np.bincount(days[np.concatenate([before, after])]).max() <= most
+
+
+def test_a_change_that_is_refused_changes_nothing(stream):
+    X, y = stream
+    times = a_day_apart(len(y))
+    clf = askance.make("PAA-I", budget=PerPeriod(50, "1d"), random_state=0)
+    plain = askance.make("PAA-I", budget=PerPeriod(50, "1d"), random_state=0)
+    budget = clf.budget
+    for one in (clf, plain):
+        one.run(X[:700], y[:700], times=times[:700])
+    clf.set_params(budget=Fixed(3) & Rate(0.01), explore=0.5)
+    with pytest.raises(InvalidParameter, match="would spend all"):
+        clf.run(X[700:], y[700:], times=times[700:])
+    clf.set_params(budget=None, explore=0.0).predict(X[:5])
+    clf.set_params(budget=budget)
+    rest = [one.run(X[700:], y[700:], times=times[700:]).probability for one in (clf, plain)]
+    assert np.array_equal(*rest)
+
+
+def test_the_parts_of_a_combined_budget_can_be_set():
+    X, y = a_stream(2000)
+    clf = askance.make("PAA-I", budget=Rate(0.5) & Fixed(500), random_state=0)
+    clf.run(X[:100], y[:100])
+    clf.budget.second.n = 60
+    clf.run(X[100:], y[100:])
+    assert clf.labels_asked_ == 60
+    assert clf.get_params()["budget__second__n"] == 60
+    clf.set_params(budget__second__n=70).run(X, y)
+    assert clf.labels_asked_ == 70
+    with pytest.raises(InvalidParameter, match="period must be a time"):
+        PerPeriod(3, "1d").set_params(period="zz")
+
+
+def test_dates_are_times_whatever_their_unit(stream):
+    X, y = stream
+    seconds = np.int64(1_700_000_000) + np.arange(len(y)) * 60
+    found = [
+        askance.make("PAA-I", budget=PerPeriod(100, "1d"), random_state=0).run(X, y, times=times).probability
+        for times in (
+            seconds,
+            seconds.astype("datetime64[s]"),
+            seconds.astype("datetime64[s]").astype("datetime64[ns]"),
+        )
+    ]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+    with pytest.raises(InvalidInput, match="finite numbers of seconds"):
+        askance.make("PAA-I", budget=PerPeriod(100, "1d")).run(
+            X[:2], y[:2], times=np.array(["2026-01-01", "NaT"], "M8")
+        )
+
+
+@pytest.mark.parametrize("minutes", [0, 1, 10, 60])
+def test_labels_are_bought_where_a_day_comes_in_one_batch(minutes, stream):
+    X, y = stream
+    times = np.concatenate([day * DAY + 43_200 + np.sort(np.linspace(0, 60 * minutes, 2000)) for day in range(10)])
+    trace = askance.make("PAA-I", budget=PerPeriod(100, "1d"), random_state=0).run(X, y, times=times)
+    spent = np.bincount((times // DAY).astype(int)[trace.asked], minlength=10)
+    assert spent.max() <= 100
+    assert spent[2:].min() >= 90
+
+
+def test_times_at_the_ends_of_the_world_break_nothing(stream):
+    X, y = stream
+    times = np.linspace(-1e300, 1e300, len(y))
+    trace = askance.make("PAA-I", budget=PerPeriod(5, "1d"), random_state=0).run(X, y, times=times)
+    assert np.isfinite(trace.probability).all()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_no_answer_stands_for_more_events_than_the_rate_explains(name, stream):
+    X, y = stream
+    trace = askance.make(name, budget=Rate(0.02), random_state=1).run(X, y)
+    total = (1.0 / trace.probability[trace.asked]).sum()
+    assert total == pytest.approx(len(y), rel=0.5)
+    assert np.quantile(trace.probability, 0.01) > 0.02 / 100
+
+
+def test_a_refused_call_does_not_begin_a_classifier(stream):
+    X, y = stream
+    clf = askance.make("PAA-I", budget=PerPeriod(5, "1d"))
+    with pytest.raises(InvalidInput, match="times for"):
+        clf.run(X, y, times=[1.0, 2.0])
+    assert not hasattr(clf, "classes_")

@@ -192,3 +192,28 @@ def test_keeping_nothing_gives_no_tickets():
     X, _ = a_stream(20)
     clf = a_classifier("PA-I", keep=0)
     assert all(clf.ask(x).ticket is None for x in X)
+
+
+def test_a_store_that_is_made_smaller_shrinks_and_a_bad_size_is_refused_before_anything_happens():
+    X, _ = a_stream(200)
+    clf = a_classifier("PA-I", keep_for=50)
+    for x in X[:100]:
+        clf.ask(x)
+    clf.set_params(keep=5)
+    clf.ask(X[100])
+    assert clf.pending == [97, 98, 99, 100, 101]
+    clf.set_params(keep="many")
+    with pytest.raises(AskanceError, match="keep must be a whole number"):
+        clf.ask(X[101])
+    assert clf.events_seen_ == 101
+    clf.set_params(keep=5, budget=0)
+    for x in X[101:200]:
+        clf.ask(x)
+    assert clf.pending == []  # too old, though nothing was asked since
+    for ticket in ([4], np.array(3), True, "4"):
+        with pytest.raises(UnknownTicket):
+            clf.tell(ticket=ticket, y="ham")
+        with pytest.raises(UnknownTicket):
+            clf.forget(ticket)
+    with pytest.raises(InvalidType, match="leave weight out"):
+        clf.tell(ticket=4, y="ham", weight=2.0)

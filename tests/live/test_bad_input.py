@@ -1,11 +1,13 @@
 """Bodies that are wrong, huge, deep, slow or hostile: refused in a sentence, with flat memory, and others unharmed."""
 
+import contextlib
 import gzip
 import json
 import socket
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 BAD = {
@@ -108,9 +110,8 @@ def test_a_hundred_megabytes_and_a_gzip_bomb_are_refused_with_flat_memory(servic
         for _ in range(100):
             yield b"x" * 1_000_000
 
-    with pytest.raises(Exception), service.client.stream("POST", "/v1/events", content=endless()) as response:  # noqa: B017, PT011
-        assert response.status_code == 413
-        raise RuntimeError("cut off while sending, or told")
+    with contextlib.suppress(httpx.TransportError):  # cut off while sending, or told
+        assert service.client.post("/v1/events", content=endless()).status_code == 413
     bomb = gzip.compress(b" " * 500_000_000, 9)
     response = service.client.post("/v1/events", content=bomb, headers={"content-encoding": "gzip"})
     assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
@@ -140,10 +141,8 @@ def test_a_slow_client_is_cut_and_idle_connections_harm_nobody(service):
     time.sleep(1)
     for connection in idle:
         connection.settimeout(2)
-        try:
+        with contextlib.suppress(ConnectionResetError):
             assert connection.recv(10) == b""
-        except ConnectionResetError:
-            pass
         connection.close()
     slow.close()
 

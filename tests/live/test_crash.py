@@ -11,7 +11,7 @@ from askance.live.replay import replay
 
 
 class Client(threading.Thread):
-    """Sends events and answers questions until told to stop, and remembers what was acknowledged; retries like a browser."""
+    """Sends events and answers questions until told to stop; remembers what was acknowledged; retries."""
 
     def __init__(self, service, name, seed):
         super().__init__(daemon=True)
@@ -113,7 +113,7 @@ def check(service, clients):
             fresh = Learner(load(service.config).model, Asking())
             decided = []
             original = fresh.decide
-            fresh.decide = lambda events: decided.extend(original(events)) or decided
+            fresh.decide = lambda events, after: decided.extend(original(events, after)) or decided
             replay(session, fresh, 0, 10**12)
             rows = session.all("SELECT predicted, asked, probability, audit FROM events ORDER BY seq")
     finally:

@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture
 def team(make, store):
     """A service with two annotators and a mailer."""
-    service = make(store=store, queue={"learn_after": 0.3, "later": 0.5, "lease": 600})
+    service = make(store=store, queue={"learn_after": 3.0, "later": 0.5, "lease": 600})
     people = dict.fromkeys(("ana", "ben", "cleo", "dan"), "label read")
     secrets = service.tokens(**people, root="admin")
     people = {name: service.as_user(secret) for name, secret in secrets.items()}

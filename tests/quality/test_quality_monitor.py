@@ -188,7 +188,7 @@ def test_scores_missing_somewhere_mean_no_area():
         (lambda m: m.event("a", 1.5, False), "probability must be in"),
         (lambda m: m.event("a", float("nan"), False), "probability must be in"),
         (lambda m: m.event("a", 0.0, True), "an event that is asked has a probability above 0"),
-        (lambda m: m.event("a", 0.5, False, score=float("nan")), "score is NaN"),
+        (lambda m: m.event("a", 0.5, False, score=float("nan")), "score must be a finite number"),
         (lambda m: m.event("a", 0.5, False, probability_positive=2.0), "probability_positive must be in"),
         (lambda m: m.answer(1, []), "label is"),
         (lambda m: Monitor.from_dict({"format": 99}), "not the state of a monitor"),

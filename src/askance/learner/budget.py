@@ -39,13 +39,17 @@ class Budget(Parameterised):
         """The float vector the kernels see: the fields in their order."""
         return np.array([float(getattr(self, field.name)) for field in self._fields()])
 
-    def account(self) -> np.ndarray:
-        """What the kernels keep from event to event, before the first."""
+    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
+        """What the kernels keep from event to event; before the first, or after another budget with its account."""
         return np.zeros(0)
 
     def promises(self) -> list[list[float]]:
-        """The budget as rows of ``pacing``; none: it cannot be combined with others."""
+        """The budget as rows of ``pacing``."""
         raise InvalidType(f"{type(self).__name__} cannot be combined with other budgets.")
+
+    def terms(self) -> list[list[float]]:
+        """What must stay the same for an account to stay valid."""
+        return []
 
     def least_share(self) -> float:
         """The share of events below which ``explore`` must stay; infinite where the budget knows none."""
@@ -93,8 +97,15 @@ class Paced(Budget):
     def parameters(self) -> np.ndarray:
         return np.array(self.promises()).ravel()
 
-    def account(self) -> np.ndarray:
-        return pacing.fresh_account(len(self.promises()))
+    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
+        promises = self.promises()
+        account = pacing.fresh_account(len(promises))
+        if old is not None and before is not None:
+            pacing.carry_over(account, promises, old, before)
+        return account
+
+    def terms(self) -> list[list[float]]:
+        return self.promises()
 
     def least_share(self) -> float:
         return min((row[pacing.SHARE] for row in self.promises() if row[pacing.SHARE] > 0.0), default=inf)
@@ -134,12 +145,14 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 def seconds_of(period: Any) -> float:
     """The length of a period such as "1d", "12h", "30m", or a number of seconds."""
     try:
+        if isinstance(period, bool):
+            raise ValueError
         if isinstance(period, str):
             number, unit = period.strip()[:-1], period.strip()[-1:]
             length = float(number or 1) * SECONDS[unit]
         else:
             length = float(period)
-        if 0.0 < length < inf:
+        if 1e-3 <= length < inf:
             return length
     except (KeyError, TypeError, ValueError):
         pass
@@ -178,9 +191,10 @@ class PerPeriod(Paced):
     kernels: ClassVar = BY_TIME
     reads_time: ClassVar = True
 
-    def check(self) -> None:
-        super().check()
-        seconds_of(self.period)
+    def _check(self, field: Any, value: Any) -> None:
+        if field.name == "period":
+            seconds_of(value)
+        super()._check(field, value)
 
     def promises(self) -> list[list[float]]:
         return [[float(self.n), 0.0, 0.0, seconds_of(self.period), float(self.carry)]]

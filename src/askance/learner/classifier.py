@@ -26,7 +26,7 @@ from askance.learner.tickets import Tickets, Waiting
 from askance.learner.trace import Decision, Trace
 
 LEARNED = (
-    "_state", "_begun_with", "_rng", "_account", "_tickets", "_single", "_assembled",
+    "_state", "_begun_with", "_rng", "_account", "_terms", "_tickets", "_single", "_assembled",
     "classes_", "n_features_in_", "feature_names_in_",
 )  # fmt: skip
 """The attributes that ``fit`` replaces: everything that is not a parameter."""
@@ -36,6 +36,10 @@ NO_TIMES = np.empty(0)
 
 def _model_is_probabilistic(self: ActiveClassifier) -> bool:
     return self._rules().update.probabilistic
+
+
+def _model_reports(self: ActiveClassifier) -> bool:
+    return hasattr(self._rules().update, "report")
 
 
 class ActiveClassifier(ClassifierMixin, BaseEstimator):
@@ -101,6 +105,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     _state: State
     _begun_with: tuple[Any, ...]
     _account: Account
+    _terms: list[list[float]]
     _tickets: Tickets
     _rng: np.random.Generator
     _single: tuple[Record, np.ndarray]
@@ -149,11 +154,12 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             When each event came, in seconds; budgets by time need it.
         """
         when = self._times(times)
+        rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else len(when)
+        if len(when) not in (0, rows):
+            raise InvalidInput(f"there are {len(when)} times for {rows} events.")
         events, answers = self._read(X, y)
-        machine = self._machine()
+        machine = self._machine_to_play()
         n = events.n_events
-        if len(when) not in (0, n):
-            raise InvalidInput(f"there are {len(when)} times for {n} events.")
         record = Record(
             predicted=np.empty(n, np.int32),
             margin=np.empty(n),
@@ -196,7 +202,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             When the event came, in seconds; budgets by time need it.
         """
         when = self._times(None if time is None else [time])
-        machine, block = self._one_event(x)
+        _, block = self._one_event(x)
+        machine = self._machine_to_play()
         record, answers = self._single
         machine.play(
             machine.parameters, self._state, self._account, block, when, self._rng.random(1), answers,
@@ -209,7 +216,9 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         if asked:
             own = slice(block.starts[0], block.starts[1])  # the arrays may hold more
             event = Waiting(block.columns[own].copy(), block.values[own].copy(), predicted, chance)
-            ticket = self._tickets.issue(int(self._account.counts[0]), event, self.keep, self.keep_for)
+            ticket = self._tickets.issue(int(self._account.counts[0]), event, self.keep)
+        if self.keep_for is not None:
+            self._tickets.expire(int(self._account.counts[0]) - self.keep_for)
         return Decision(
             label=self.classes_.item(predicted),
             margin=float(record.margin[0]),
@@ -244,6 +253,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         if (x is None) == (ticket is None):
             raise InvalidType("tell needs the event x or its ticket, and not both.")
         if ticket is not None:
+            if weight != 1.0:
+                raise InvalidType("a ticket has the weight it was asked with; leave weight out.")
             return self._tell_ticket(ticket, y, replace)
         if not isinstance(weight, int | float | np.integer | np.floating) or not 0.0 <= weight < np.inf:
             raise InvalidParameter(f"weight must be a finite number of 0 or more, got {weight!r}.")
@@ -255,6 +266,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     def _tell_ticket(self, ticket: int, y: Any, replace: bool) -> Self:
         if not hasattr(self, "_tickets"):
             raise Tickets().unknown(ticket)
+        self._tickets.known(ticket)
         answer = encode_one(y, self.classes_)
         event = self._tickets.open.get(ticket)
         if event is None:
@@ -359,6 +371,19 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         _, scores = self._look(X)
         z = _in_spreads(scores)
         return np.column_stack([log_ndtr(-z), log_ndtr(z)])
+
+    @available_if(_model_reports)
+    def report(self) -> Any:
+        """What the model says of itself (``make("auto")``): who leads, since when, how good it is."""
+        if not hasattr(self, "_state"):
+            raise NotFittedError("there is nothing to report before the first event.")
+        return self._rules().update.report(self._state, self.classes_)  # type: ignore[attr-defined]
+
+    @available_if(_model_reports)
+    def describe(self) -> str:
+        """The gist of ``report`` in one line."""
+        line: str = self.report().in_a_line()
+        return line
 
     @property
     def coef_(self) -> np.ndarray:
@@ -466,21 +491,25 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidParameter(
                 f"n_features must be a whole number from 1 to {MOST_FEATURES:,}, got {self.n_features!r}."
             )
-        for name, least in (("keep", 0), ("keep_for", 1)):
-            value = getattr(self, name)
-            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
-            if not is_whole and not (name == "keep_for" and value is None):
-                raise InvalidParameter(f"{name} must be a whole number of {least} or more, got {value!r}.")
+        self._check_store()
         if self.classes is not None:
             rules.update.kernels(len(distinct_labels(self.classes, "classes")))
         if not isinstance(self.random_state, np.random.RandomState):  # making a generator would use it up
             self._generator()
 
+    def _check_store(self) -> None:
+        for name, least in (("keep", 0), ("keep_for", 1)):
+            value = getattr(self, name)
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+            if not is_whole and not (name == "keep_for" and value is None):
+                raise InvalidParameter(f"{name} must be a whole number of {least} or more, got {value!r}.")
+
     def _given(self) -> tuple[Any, ...]:
-        return self.update, self.query, self.budget, self.normalize, self.intercept, self.explore
+        rules = self.update, self.query, self.budget, self.normalize, self.intercept, self.explore
+        return *rules, self.keep, self.keep_for
 
     def _rules(self) -> Combination:
-        return combine(*self._given())
+        return combine(*self._given()[:6])
 
     def _machine(self) -> Machine:
         """The compiled combination. Parameters changed meanwhile take effect with the next call."""
@@ -492,11 +521,17 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
                     "the update rule, its per_class and sketch_size, and the intercept cannot be changed once learning "
                     "has begun; fit starts again, and sklearn.base.clone gives a fresh copy."
                 )
-            account = rules.budget.account()
-            if account.shape != self._account.budget.shape:  # another budget than before
-                self._account = self._account._replace(budget=account)
+            self._check_store()
             machine = self._assembled = Machine(rules, len(self.classes_), self.n_features_in_)
             machine.remember(self._given())
+        return machine
+
+    def _machine_to_play(self) -> Machine:
+        """The compiled combination, with an account that fits its budget: another budget than before opens another."""
+        machine = self._machine()
+        if machine.terms != self._terms:
+            account = machine.budget.account(self._account.budget, self._terms)
+            self._account, self._terms = self._account._replace(budget=account), machine.terms
         return machine
 
     @staticmethod
@@ -534,6 +569,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         self._rng = self._generator()
         self._state = state
         self._account = Account(np.zeros(3, np.int64), rules.budget.account())
+        self._terms = rules.budget.terms()
         self._tickets = Tickets()
         self._single = _room_for_one()
         self.classes_ = classes
@@ -587,7 +623,10 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.budget!r} needs the time of each event: run(X, y, times=...), ask(x, time=...), in seconds."
             )
         try:
-            when = np.ascontiguousarray(times, np.float64)
+            when = np.asarray(times)
+            if when.dtype.kind == "M":  # dates, whatever their unit
+                when = np.where(np.isnat(when), np.nan, when.astype("datetime64[us]").astype(np.float64) / 1e6)
+            when = np.ascontiguousarray(when, np.float64)
         except (TypeError, ValueError):
             raise InvalidInput(f"the times of events are numbers of seconds, got {times!r}.") from None
         if when.ndim != 1 or not np.isfinite(when).all():

@@ -167,7 +167,7 @@ def _describe(value: Any) -> Any:
     if isinstance(value, np.generic):
         return {"kind": "array", "dtype": value.dtype.str, "values": [value.item()], "scalar": True}
     if isinstance(value, Parameterised):
-        parameters = {name: _describe(item) for name, item in value.get_params().items()}
+        parameters = {name: _describe(item) for name, item in value.get_params(deep=False).items()}
         module = type(value).__module__
         home = None if module.startswith("askance.") else module  # ours may move between modules
         return {"kind": "rule", "name": type(value).__name__, "module": home, "parameters": parameters}
@@ -200,6 +200,8 @@ def _revive(value: Any) -> Any:
 
 def _known_rule(name: str, module: str | None) -> type[Parameterised]:
     """The rule class of this name among those that are imported: ours, or that of the module named."""
+    import askance.learner.auto  # noqa: F401  (ours all are, then)
+
     waiting: list[type[Parameterised]] = [UpdateRule, QueryRule, Budget]
     while waiting:
         rule = waiting.pop()

@@ -172,10 +172,12 @@ def play(
             if event.stop > event.start:
                 chance = probability(parameters.query, said.margin, said.variance, length(event), tally)
                 chance = min(1.0, max(0.0, chance))  # whatever a rule may return
-                chance = max(explore, steer(chance, pace.scale))
+                floor = max(explore, pace.least)
+                chance = max(floor, steer(chance, pace.scale))
                 sums = Sums(sums.chance + chance, sums.hold + chance * (1.0 - chance))
-                chance *= pace.thinned
-            chance = max(explore, chance)
+                chance = max(floor, chance * pace.thinned)
+            else:
+                chance = explore
         else:
             said = margin(parameters.update, state, event)
         is_asked = uniforms[t] < chance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +99,8 @@ class Machine:
             rules.budget.parameters(),
             float(rules.explore),
         )
-        self.reads_time = rules.budget.reads_time
+        self.budget = rules.budget
+        self.terms = rules.budget.terms()
         self.preparation = Preparation(rules.normalize == "l2", n_features if rules.intercept else -1)
         self.weighted = bool(rules.update.weighted)
         self.probabilistic = rules.update.probabilistic
@@ -106,7 +108,7 @@ class Machine:
     def remember(self, given: tuple[Any, ...]) -> None:
         """Keep what this machine was made from, by identity and, for rules, by value."""
         self._given = given
-        self._values = [vars(part).copy() for part in given[:3] if isinstance(part, Parameterised)]
+        self._values = [copy.deepcopy(vars(part)) for part in given[:3] if isinstance(part, Parameterised)]
 
     def is_made_from(self, given: tuple[Any, ...]) -> bool:
         """Whether nothing was changed since: no part replaced, no parameter of a rule set. Fast: asked per event."""

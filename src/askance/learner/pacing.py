@@ -20,6 +20,8 @@ query rule says. Everything else serves to stay away from that edge, so that eac
 3. Where the scale has no more hold, since the rule asks with certainty whatever its scale (an untrained model; the
    unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times w over the recent mean
    of p_s. The scale is then left alone, and takes over again when the rule begins to tell events apart.
+4. No chance falls below a twentieth of w, so that no answer ever stands for more than 20 / w events, and at most a
+   twentieth of the labels are bought at random for it.
 
 All this is reckoned anew every few events, a label's worth of them, so that it costs next to nothing; with budgets
 by time, at every event.
@@ -61,9 +63,12 @@ EARLY, EARLY_GAIN = 4.0, 1.5  # while there are few events and labels, both look
 MEMORY = 16.0  # labels' worth of events that the recent means look back on
 ARRIVALS = 100.0  # events that the mean time between two looks back on
 ROOM = 1.5  # how far the recent mean may exceed the wanted share before questions are thinned out
+LEAST_SHARE = 0.05
 LEAST_HOLD = 0.1  # of the wanted share: below it the scale does not move down
 MOST_HASTE = 16.0
 ENOUGH = 30.0  # events, to tell how busy a period is
+BLIND = 10.0  # how many times as many events as came are expected where nothing else is known
+LAST_MOMENT = 0.999  # of a period, with room for rounding
 LEAST_WANTED = 1e-9  # above 0: whether anything is asked is for the ceiling to say
 RANGE = 1e12  # of the scale, either way
 
@@ -77,6 +82,18 @@ def fresh_account(n_promises: int) -> np.ndarray:
     return account
 
 
+def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray, before: list[list[float]]) -> None:
+    """A budget was changed: what the old account knows of the stream, and of periods of the same length, is kept."""
+    if not len(old):
+        return
+    account[[SCALE, EVENTS, MEAN, HOLD, TIME, INTERVAL]] = old[[SCALE, EVENTS, MEAN, HOLD, TIME, INTERVAL]]
+    for i, promise in enumerate(promises):
+        for j, earlier in enumerate(before):
+            if promise[PERIOD] == earlier[PERIOD] > 0.0:
+                new, known = STEERING + PERIODIC * i, STEERING + PERIODIC * j
+                account[new : new + PERIODIC] = old[known : known + PERIODIC]
+
+
 class Pace(NamedTuple):
     """What a budget says of the next few events."""
 
@@ -86,6 +103,8 @@ class Pace(NamedTuple):
     """s: what the odds of asking are multiplied by."""
     thinned: float
     """What the probability is multiplied by after that."""
+    least: float
+    """The least probability there must be."""
     until: float
     """The event at which the pace is reckoned anew."""
 
@@ -101,7 +120,7 @@ class Sums(NamedTuple):
 
 
 def keep_limit(parameters, account):
-    return Pace(parameters[0], 1.0, 1.0, inf), Sums(0.0, 0.0)
+    return Pace(parameters[0], 1.0, 1.0, 0.0, inf), Sums(0.0, 0.0)
 
 
 def keep_nothing(account, pace, sums):
@@ -113,7 +132,7 @@ def as_it_is(chance, scale):
 
 
 def same_limit(parameters, account, sums, tally, time):
-    return Pace(parameters[0], 1.0, 1.0, inf)
+    return Pace(parameters[0], 1.0, 1.0, 0.0, inf)
 
 
 # --- budgets that set a pace -----------------------------------------------------------------------------
@@ -121,7 +140,7 @@ def same_limit(parameters, account, sums, tally, time):
 
 def resume(parameters, account):
     """The pace at which the last call ended."""
-    pace = Pace(account[CEILING], account[SCALE], account[THINNED], account[NEXT])
+    pace = Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
     return pace, Sums(account[SUM], account[HOLD_SUM])
 
 
@@ -142,7 +161,7 @@ def by_events(parameters, account, sums, tally, time):
     adjust(account, sums, tally)
     income = reckon(parameters, account, tally)
     account[NEXT] = tally.seen + min(MOST_AT_ONCE, max(1.0, np.floor(WORTH / max(income, account[WANTED]))))
-    return Pace(account[CEILING], account[SCALE], account[THINNED], account[NEXT])
+    return Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
 
 
 @on_its_own
@@ -152,7 +171,7 @@ def by_time(parameters, account, sums, tally, time):
     note_time(account, time)
     reckon(parameters, account, tally)
     account[NEXT] = tally.seen + 1.0
-    return Pace(account[CEILING], account[SCALE], account[THINNED], account[NEXT])
+    return Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
 
 
 # --- how much may be asked -------------------------------------------------------------------------------
@@ -237,22 +256,24 @@ def events_of_period(period, elapsed, lately):
     """Count this event; return how many events the period brought so far, and how many it is still to bring.
 
     ``elapsed`` is the share of the period that is over, ``lately`` what a whole one would bring at the present pace."""
-    here = min(SLOTS - 1, int(elapsed * SLOTS))
+    here = int(SLOTS * min(LAST_MOMENT, max(0.0, elapsed)))
     period[NOW + here] += 1.0
-    part = elapsed * SLOTS - here
     come = 0.0
-    usually_come = part * period[USUALLY + here]
+    usually_come = 0.0
     for slot in range(here):
         come += period[NOW + slot]
         usually_come += period[USUALLY + slot]
+    busy = (come + ENOUGH) / (usually_come + ENOUGH)
     come += period[NOW + here]
-    if period[KNOWN] == 0.0:
-        to_come = (1.0 - elapsed) * lately
-        return come, to_come if to_come == to_come else 0.0  # at the first event nothing is known
-    to_come = (1.0 - part) * period[USUALLY + here]
-    for slot in range(here + 1, SLOTS):
-        to_come += period[USUALLY + slot]
-    return come, to_come * (come + ENOUGH) / (usually_come + ENOUGH)
+    if period[KNOWN] > 0.0:
+        to_come = max(0.0, period[USUALLY + here] - period[NOW + here] / busy)
+        for slot in range(here + 1, SLOTS):
+            to_come += period[USUALLY + slot]
+        return come, busy * to_come
+    to_come = (1.0 - elapsed) * lately
+    if not to_come < inf:  # the first events of all, or many at once: who knows
+        to_come = BLIND * (come + BLIND)
+    return come, to_come
 
 
 # --- how it is spread ------------------------------------------------------------------------------------

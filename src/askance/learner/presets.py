@@ -155,6 +155,9 @@ def find(name: str) -> Preset:
     return found
 
 
+AUTO = "auto"
+"""The name of the classifier that needs a budget and nothing else (see ``auto``); it comes from no paper."""
+
 COMMON = ("budget", "classes", "normalize", "intercept", "n_features", "random_state", "explore", "keep", "keep_for")
 
 
@@ -164,11 +167,13 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
     Parameters
     ----------
     name : str
-        A name or alias of ``askance.algorithms()``, in whatever case.
+        A name or alias of ``askance.algorithms()``, in whatever case; or "auto", which needs a budget and chooses
+        everything else as the stream goes.
     **parameters
         The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
         every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``,
-        ``explore``, ``keep``, ``keep_for``; and, where the name does not settle it, ``weighted``.
+        ``explore``, ``keep``, ``keep_for``; and, where the name does not settle it, ``weighted``. "auto" takes
+        ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs`` (such as ``{"fn": 9, "fp": 1}``).
 
     Examples
     --------
@@ -181,8 +186,12 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
     """
     from askance.learner.classifier import ActiveClassifier
 
-    row = find(name)
     common = {key: parameters.pop(key) for key in COMMON if key in parameters}
+    if isinstance(name, str) and name.strip().casefold() == AUTO:
+        from askance.learner.auto.make import make_auto
+
+        return make_auto(common, parameters)
+    row = find(name)
     known = row.parameters
     for key in parameters:
         if key not in known and not (key == "weighted" and row.can_be_weighted):

@@ -92,11 +92,25 @@ class Parameterised:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name (scikit-learn's contract)."""
-        return {field.name: getattr(self, field.name) for field in self._fields()}
+        own = {field.name: getattr(self, field.name) for field in self._fields()}
+        nested = {
+            f"{name}__{inner}": setting
+            for name, value in own.items()
+            if deep and isinstance(value, Parameterised)
+            for inner, setting in value.get_params().items()
+        }
+        return own | nested
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name (scikit-learn's contract)."""
         fields = {field.name: field for field in self._fields()}
+        inner = {name: params.pop(name) for name in list(params) if "__" in name}
+        for name, value in inner.items():
+            own, _, rest = name.partition("__")
+            part = getattr(self, own, None)
+            if not isinstance(part, Parameterised):
+                raise InvalidParameter(f"{type(self).__name__} has no parameter {name!r}.")
+            part.set_params(**{rest: value})
         for name, value in params.items():
             if name not in fields:
                 known = ", ".join(fields) or "none"

@@ -43,15 +43,13 @@ class Tickets:
         self.open: dict[int, Waiting] = {}
         self.answered: dict[int, Answered] = {}
 
-    def issue(self, number: int, event: Waiting, most: int, longest: int | None) -> int | None:
-        """Keep an asked event; what is now too old or too much is dropped. None: it cannot be kept."""
+    def issue(self, number: int, event: Waiting, most: int) -> int | None:
+        """Keep an asked event; what is now too much is dropped. None: it cannot be kept."""
         if most == 0:
             return None
         self.open[number] = event
-        if len(self.open) > most:
+        while len(self.open) > most:
             del self.open[next(iter(self.open))]
-        if longest is not None:
-            self.expire(number - longest)
         return number
 
     def expire(self, number: int) -> None:
@@ -64,17 +62,23 @@ class Tickets:
         """An open or already answered ticket has this answer now."""
         event = self.open.pop(number) if number in self.open else self.answered.pop(number).event
         self.answered[number] = Answered(event, answer)
-        if len(self.answered) > most:
+        while len(self.answered) > most:
             del self.answered[next(iter(self.answered))]
 
     def forget(self, number: int) -> None:
         """No answer will come."""
+        self.known(number)
         if self.open.pop(number, None) is None:
+            raise self.unknown(number)
+
+    def known(self, number: object) -> None:
+        """Refuse what cannot be a ticket at all."""
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise self.unknown(number)
 
     def unknown(self, number: object) -> UnknownTicket:
         """The error for a ticket that is not open."""
-        if number in self.answered:
+        if isinstance(number, int | np.integer) and number in self.answered:
             return UnknownTicket(f"ticket {number!r} has its answer already.")
         return UnknownTicket(
             f"there is no open ticket {number!r}: it was never given out, was forgotten, or was dropped because too "

@@ -62,8 +62,8 @@ def store(
         response["learn_at"] = None if due is None else iso(due)
     state.answers += 1
     session.execute(
-        "INSERT INTO answers (seq, id, digest, kind, ask, event, annotator, label, reason, ms, comment, created, state, "
-        "due, supersedes, response) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO answers (seq, id, digest, kind, ask, event, annotator, label, reason, ms, comment, created, "
+        "state, due, supersedes, response) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             state.answers, given.id, given.digest, kind, ask, event, annotator, given.label, given.reason, given.ms,
             given.comment, now, status, due, given.supersedes, json.dumps(response),

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """Seconds since 1970, never going back while the process lives, nor before ``at_least``."""
+    """Seconds since 1970, never going back while the process lives."""
 
-    def __init__(self, at_least: float = 0.0) -> None:
-        self._base = max(time.time(), at_least) - time.monotonic()
+    def __init__(self) -> None:
+        self._base = time.time() - time.monotonic()
 
     def now(self) -> float:
         """The time, in seconds since 1970."""

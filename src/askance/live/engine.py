@@ -224,6 +224,7 @@ class Engine:
         learn_due(session, self.state)
         now = self.clock.now()
         if now - self._swept >= SWEEP:
+            self.state.look()
             queue.release_overdue(session, now)
             queue.expire(session, self.state, now)
             self._swept = now
@@ -245,7 +246,7 @@ class Engine:
     # --- when something failed ---------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        """Memory as the store has it, after a transaction that failed; not before that has succeeded is anything done."""
+        """Memory as the store has it, after a transaction that failed; before that, nothing else is done."""
         if self._stale:
             self.database.recover()
             with self.database.read() as session:
@@ -302,9 +303,9 @@ def warm_up(config: Config) -> None:
     """Play an event through a model of no consequence, so that nobody waits for the compiler later."""
     scratch = Learner(config.model, config.asking)
     fields = {"text": "a few words for the compiler", "number": 1.0, "category": "x"}
-    decided = scratch.decide([(fields, 0.0)])[0]
+    decided = scratch.decide([(fields, 0.0)], 0)[0]
     if isinstance(decided, Decided):
-        scratch.learn(fields, 0, decided.scores, 1.0)
+        scratch.learn(1, fields, 0, decided.scores, 1.0)
         scratch.predict(fields)
         scratch.explain(fields, 0)
 

@@ -1,7 +1,7 @@
 """The accuracy of the whole stream from a random sample of it whose probabilities are known.
 
-An event sampled with probability q stands for 1 / q events. With weights v = 1 / q the estimate is the weighted share of
-right predictions, and its interval Wilson's with the effective size (sum v)^2 / sum v^2 in place of the count.
+An event sampled with probability q stands for 1 / q events. With weights v = 1 / q the estimate is the weighted share
+of right predictions, and its interval Wilson's with the effective size (sum v)^2 / sum v^2 in place of the count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def share(rows: Iterable[tuple[float, float]]) -> dict[str, Any]:
     """From (weight, 1 or 0): how many, the weighted share of ones, and its 95 % interval.
 
     >>> share([(1.0, 1.0)] * 90 + [(1.0, 0.0)] * 10)
-    {'n': 100, 'estimate': 0.9, 'low': 0.825632, 'high': 0.944771}
+    {'n': 100, 'estimate': 0.9, 'low': 0.825634, 'high': 0.944771}
     """
     n, total, squares, ones = 0, 0.0, 0.0, 0.0
     for weight, one in rows:
@@ -25,11 +25,6 @@ def share(rows: Iterable[tuple[float, float]]) -> dict[str, Any]:
         total += weight
         squares += weight * weight
         ones += weight * one
-    return interval(n, total, squares, ones)
-
-
-def interval(n: int, total: float, squares: float, ones: float) -> dict[str, Any]:
-    """The same from sums: of weights, of their squares, and of the weights of ones."""
     if not n or total <= 0.0:
         return {"n": 0, "estimate": None, "low": None, "high": None}
     size, p = total * total / squares, ones / total

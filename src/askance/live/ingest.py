@@ -110,7 +110,7 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
     for event in events:
         if event.id not in seen and event.id not in fresh:
             fresh[event.id] = event
-    decisions = state.learner.decide([(event.fields, now) for event in fresh.values()])
+    decisions = state.learner.decide([(event.fields, now) for event in fresh.values()], state.seq)
     rows, asks = [], []
     new: dict[str, dict[str, Any] | Problem] = {}
     for event, decided in zip(fresh.values(), decisions, strict=True):

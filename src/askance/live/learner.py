@@ -1,8 +1,9 @@
 """The model of the service, a pure function of its settings and of what came in, in order.
 
 Two things move it: an event (``decide``), which moves the running statistics of the features and takes one number of
-each random source, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no part in
-it: the same sequence gives the same model, bit for bit, in one process or over ten restarts. It belongs to one thread.
+each random source, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no
+part in it: the same sequence gives the same model, bit for bit, in one process or over ten restarts. It belongs to
+one thread.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.live.asking import AskingRule
 from askance.live.calibration import Calibration
 from askance.live.config import Asking, Model
+from askance.quality.monitor import Monitor
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
-FORMAT = 1
+FORMAT = 2
+WINDOW = 2_000  # events of the recent quality
+KEEP = 20_000  # asked events whose answers still count for the quality
 
 
 class Decided(NamedTuple):
@@ -60,15 +64,17 @@ class Learner:
         self.clf.check_rules()
         self.asking = AskingRule(asking, len(self.classes), model.seed)
         self.calibration = Calibration()
+        self.monitor = Monitor(self.classes, window=WINDOW, keep=KEEP)
         self.version = 0
         """The number of the last answer learned."""
 
     # --- events ------------------------------------------------------------------------------------------
 
-    def decide(self, events: Sequence[tuple[Mapping[str, Any], float]]) -> list[Decided | AskanceError]:
+    def decide(self, events: Sequence[tuple[Mapping[str, Any], float]], after: int) -> list[Decided | AskanceError]:
         """Predict events, given as (fields, time of receipt), in order, and decide which are asked about.
 
-        An event whose fields cannot be used gives its error, and leaves no trace.
+        An event whose fields cannot be used gives its error, and leaves no trace; the others are numbered in the log
+        from ``after`` + 1 on.
         """
         cells = Cells()
         outcomes: list[Decided | AskanceError | None] = []
@@ -81,7 +87,7 @@ class Learner:
                 continue
             outcomes.append(None)
             times.append(time)
-        decisions = iter(self._decide(cells, times))
+        decisions = iter(self._decide(cells, times, after))
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
 
     def _add(self, cells: Cells, flat: dict[str, Any]) -> None:
@@ -104,7 +110,7 @@ class Learner:
                 self.features = RowFeatures.from_dict({**kept, "fields": kept["fields"][:before]})
             raise
 
-    def _decide(self, cells: Cells, times: list[float]) -> list[Decided]:
+    def _decide(self, cells: Cells, times: list[float], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         starts, columns, values = self.features.encoder.rows(cells)
@@ -118,10 +124,18 @@ class Learner:
             given.append((decision, self.asking.decide(decision.asked, decision.probability, time)))
         scores = self._scores(starts, columns, values)
         place = {label: index for index, label in enumerate(self.classes)}
-        return [
+        decided = [
             Decided(place[decision.label], self._chances(row), row, *choice)
             for row, (decision, choice) in zip(scores, given, strict=True)
         ]
+        for seq, item in enumerate(decided, after + 1):
+            label, positive = self.classes[item.predicted], item.probabilities[1] if self._two else None
+            self.monitor.event(label, item.probability, item.asked, probability_positive=positive, ticket=seq)
+        return decided
+
+    @property
+    def _two(self) -> bool:
+        return len(self.classes) == 2
 
     def _forget(self, decision: Any) -> None:
         """The service keeps what waits for an answer itself."""
@@ -150,12 +164,13 @@ class Learner:
 
     # --- answers -----------------------------------------------------------------------------------------
 
-    def learn(self, fields: Mapping[str, Any], label: int, scores: list[float], weight: float) -> None:
-        """Learn from an answer; ``scores`` and ``weight`` = 1 / probability are those of when the event came."""
+    def learn(self, event: int, fields: Mapping[str, Any], label: int, scores: list[float], weight: float) -> None:
+        """Learn the answer to an event; ``scores`` and ``weight`` = 1 / probability are those of when it came."""
         columns, values = self._encode(fields)
         self.clf.tell((columns, values), self.classes[label], weight=weight)
         self.calibration.learn(scores, label, weight)
         self.asking.learned(label)
+        self.monitor.answer(event, self.classes[label], replace=True)
 
     def _encode(self, fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """One event, with the running statistics left as they are; fields never seen are left out."""
@@ -207,6 +222,7 @@ class Learner:
             "features": {**kept, "scaling": scaling},
             "asking": self.asking.to_dict(),
             "calibration": self.calibration.to_dict(),
+            "monitor": self.monitor.to_dict(),
             "version": self.version,
         }
         head = json.dumps(document, sort_keys=True).encode()
@@ -229,6 +245,7 @@ class Learner:
         new.features = RowFeatures.from_dict(document["features"])
         new.asking = AskingRule.from_dict(document["asking"])
         new.calibration = Calibration.from_dict(document["calibration"])
+        new.monitor = Monitor.from_dict(document["monitor"])
         new.version = document["version"]
         return new
 

@@ -21,7 +21,7 @@ def learn_due(session: Session, state: State) -> int:
     )
     for number, event, label, fields, scores, asked, probability in rows:
         weight = 1.0 / probability if asked and probability > 0.0 else 1.0
-        state.learner.learn(msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
+        state.learner.learn(event, msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
         state.seq += 1
         state.learned += 1
         state.learner.version = state.learned

@@ -79,7 +79,8 @@ class EngineCollector(Collector):
         for name, help_text in (
             ("events", "Events stored."), ("asks", "Questions made."), ("audits", "Questions of the random sample."),
             ("answers", "Answers and labels taken."), ("skips", "Questions skipped."),
-            ("expired", "Questions given up."), ("learned", "Answers learned."), ("corrections", "Answers taken back after they were learned."),
+            ("expired", "Questions given up."), ("learned", "Answers learned."),
+            ("corrections", "Answers taken back after they were learned."),
         ):  # fmt: skip
             yield CounterMetricFamily(f"askance_{name}", help_text, value=totals[name])
         predicted = CounterMetricFamily("askance_predicted", "Events by predicted class.", labels=["label"])

@@ -16,8 +16,6 @@ CODES = {
     "unknown_ask": 404,
     "unknown_answer": 404,
     "method_not_allowed": 405,
-    "too_slow": 408,
-    "conflict": 409,
     "id_reused": 409,
     "answer_id_reused": 409,
     "already_answered": 409,

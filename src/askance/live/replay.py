@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -57,40 +57,40 @@ def replay(
     after: int,
     until: int,
     left_out: Collection[int] = (),
-    progress: Callable[[int], None] = lambda seq: None,
 ) -> None:
     """Play the log's entries from ``after`` (excluded) to ``until`` once more, learned rows ``left_out`` left out."""
     waiting: list[tuple[Any, float]] = []
 
-    def flush() -> None:
+    def flush(seq: int) -> None:
+        """Events wait for one another, up to the entry ``seq``, the last of them."""
         if waiting:
-            learner.decide(waiting)
+            learner.decide(waiting, seq - len(waiting))
             waiting.clear()
 
+    last = after
     for seq, kind, row in heapq.merge(*_streams(session, after, until), key=lambda entry: entry[0]):
         if kind == "event":
             waiting.append((msgspec.json.decode(row[1]), row[2]))
+            last = seq
             if len(waiting) >= BATCH:
-                flush()
-                progress(seq)
+                flush(seq)
             continue
-        flush()
+        flush(last)
         if kind == "settings":
             learner.asking.settings = Asking.from_document(row[1])
             continue
-        _, n, label, weight, skipped, fields, scores = row
+        _, n, event, label, weight, skipped, fields, scores = row
         if not skipped and n not in left_out:
-            learner.learn(msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
+            learner.learn(event, msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
         learner.version = n
-    flush()
-    progress(until)
+    flush(last)
 
 
 def _streams(session: Session, after: int, until: int) -> list[Iterator[tuple[int, str, Any]]]:
     between = (after, until)
     events = session.stream("SELECT seq, fields, received FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", between)
     learned = session.stream(
-        "SELECT l.seq, l.n, l.label, l.weight, l.left_out, e.fields, e.scores FROM learned l "
+        "SELECT l.seq, l.n, l.event, l.label, l.weight, l.left_out, e.fields, e.scores FROM learned l "
         "JOIN events e ON e.seq = l.event WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq",
         between,
     )

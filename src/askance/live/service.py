@@ -27,7 +27,8 @@ log = logging.getLogger("askance")
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; form-action 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; form-action 'self'; manifest-src 'self'; worker-src 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
 )
 SECURITY = [
     (b"x-content-type-options", b"nosniff"),
@@ -42,7 +43,7 @@ MOST_STREAMS = 100
 class Service:
     """Everything between a request and the engine."""
 
-    def __init__(self, config: Config, database: Database, engine: Engine, port: int = 0) -> None:
+    def __init__(self, config: Config, database: Database, engine: Engine) -> None:
         from askance.live import routes
 
         routes.load()
@@ -119,10 +120,6 @@ class Service:
             return 0.0
         (began, before), (ended, after) = self._rates[0], self._rates[-1]
         return round((after - before) / max(ended - began, 1e-3), 2)
-
-    def drift(self, audit: list[tuple[float, float, int]]) -> dict[str, Any]:
-        """Whether the recent random sample is predicted worse than the one before."""
-        return stats.drift(audit)
 
     # --- the gate ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from askance.live.clock import Clock
 from askance.live.config import Asking, Config, Model
-from askance.live.learner import Learner
 from askance.live.problems import StartError
 from askance.live.replay import newest_checkpoint, replay
 from askance.live.store.database import Session
@@ -55,6 +54,16 @@ class State:
         replay(session, self.learner, self.checkpoint, self.seq)
         self.checkpoint_time = self.clock.now()
         self.dirty = False
+        self.looked_at = -1
+        self.look()
+
+    def look(self) -> None:
+        """Estimate the quality of the predictions, for whoever wants to see it from another thread."""
+        if self.looked_at != self.seq:
+            monitor = self.learner.monitor
+            self.quality = {"overall": monitor.overall.to_dict(), "recent": monitor.recent.to_dict()}
+            self.quality["recent"]["window"] = monitor.window
+            self.looked_at = self.seq
 
     def count(self, name: str, amount: int = 1) -> None:
         """Count something, for this minute and for all time."""
@@ -117,7 +126,3 @@ def follow_settings(session: Session, state: State) -> None:
     state.seq += 1
     session.execute("INSERT INTO settings (seq, document) VALUES (?, ?)", (state.seq, wanted.document()))
     state.learner.asking.settings = Asking.from_document(wanted.document())
-
-
-def new_learner(config: Config) -> Learner:
-    return Learner(config.model, config.asking, config.server.fields)

@@ -57,10 +57,11 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
             "checkpoint": state.checkpoint,
             "corrections": totals["corrections"],
         },
-        "queue": _queue(session, totals, now),
+        "queue": _queue(session, now),
         "budget": _budget(service, now),
-        "labels": _labels(session, classes, totals),
+        "labels": _labels(session, classes),
         "accuracy": _accuracy(session, audit, classes),
+        "quality": state.quality,
         "classes_mix": {
             "predicted": dict(zip(classes, totals["predicted"], strict=True)),
             "recent": {
@@ -69,7 +70,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         },
         "confusion": _confusion(session, classes),
         "calibration": _calibration(session),
-        "drift": service.drift(audit),
+        "drift": drift(audit),
         "people": _people(session, now),
         "latency_ms": service.metrics.latencies(),
     }
@@ -89,7 +90,7 @@ def _audit_rows(session: Session) -> list[tuple[float, float, int]]:
     return [(1.0 / chance, float(predicted == label), label) for chance, predicted, label in rows if chance > 0.0]
 
 
-def _queue(session: Session, totals: dict[str, Any], now: float) -> dict[str, Any]:
+def _queue(session: Session, now: float) -> dict[str, Any]:
     counts: dict[str, int] = dict(session.all("SELECT state, count(*) FROM asks GROUP BY state"))
     ages = sorted(now - row[0] for row in session.all("SELECT created FROM asks WHERE state IN ('open', 'leased')"))
     found: dict[str, Any] = {
@@ -120,7 +121,7 @@ def _budget(service: Service, now: float) -> dict[str, Any]:
     }
 
 
-def _labels(session: Session, classes: list[str], totals: dict[str, Any]) -> dict[str, Any]:
+def _labels(session: Session, classes: list[str]) -> dict[str, Any]:
     per_class: dict[int, int] = dict(
         session.all(f"SELECT a.label, count(*) FROM answers a WHERE {VALID} GROUP BY a.label")
     )

@@ -17,6 +17,14 @@ from askance.quality.tally import Tally
 FORMAT = 1
 
 
+def number_of(value: Any, name: str) -> float:
+    """A plain float, or a sentence."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be a number, got {value!r}.") from None
+
+
 class Monitor:
     """Watches how well events are predicted, from the answers there are.
 
@@ -68,9 +76,9 @@ class Monitor:
     ) -> None:
         self.settings = Settings.of(classes, positive, alpha_p, c_p, level)
         for name, value in (("window", window), ("keep", keep)):
-            if not isinstance(value, int) or value < 1:
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise InvalidParameter(f"{name} must be a whole number of events, 1 or more, got {value!r}.")
-        self.positive, self.window, self.keep = positive, window, keep
+        self.positive, self.window, self.keep = positive, int(window), int(keep)
         self.events = 0
         self._index = {label: place for place, label in enumerate(self.settings.classes.tolist())}
         self._ledger = Ledger(self.settings)
@@ -95,6 +103,10 @@ class Monitor:
         all events.
         """
         column = self._class(predicted, "predicted")
+        probability = number_of(probability, "probability")
+        score = None if score is None else number_of(score, "score")
+        if probability_positive is not None:
+            probability_positive = number_of(probability_positive, "probability_positive")
         if not 0.0 <= probability <= 1.0:
             raise InvalidInput(f"probability must be in [0, 1], got {probability!r}.")
         if asked and probability == 0.0:
@@ -111,8 +123,8 @@ class Monitor:
             score = as_score(probability_positive)
         place = column * self.settings.score_bins
         if score is not None and self.settings.score_bins > 1:
-            if score != score:
-                raise InvalidInput("score is NaN; it must be a number.")
+            if not abs(score) < float("inf"):
+                raise InvalidInput(f"score must be a finite number, got {score!r}.")
             place += score_bin(score)
         h = octave(probability)
         weight = odds(probability, h)
@@ -143,6 +155,8 @@ class Monitor:
         if ticket not in self._open:
             return False
         number, column, probability, guess, filing, before = self._open[ticket]
+        if before == truth:
+            return True  # said once more
         if before >= 0:
             if not replace:
                 raise InvalidInput(

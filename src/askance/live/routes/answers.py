@@ -106,7 +106,7 @@ async def labels(service: Service, request: Request) -> Response:
         if isinstance(outcomes[0], Problem):
             raise outcomes[0]
         return json_response(outcomes[0])
-    results = [
+    results: list[dict[str, Any]] = [
         {"status": item.status, "code": item.code, "detail": item.detail}
         if isinstance(item, Problem)
         else {"status": 200, **item}
@@ -131,8 +131,11 @@ async def label_batch(service: Service, items: list[Any], source: str) -> list[d
     return result
 
 
+NAMES = frozenset(("event", "label", "label_id", "replace"))
+
+
 def _read(item: Any, state: State) -> tuple[str, int, str | None, bool]:
-    if not isinstance(item, dict) or not set(item) <= {"event", "label", "label_id", "replace"}:
+    if not isinstance(item, dict) or not NAMES.issuperset(item):
         raise Problem("invalid", 'a label is an object such as {"event": "m-1", "label": "spam"}.')
     event = name_of(item.get("event"), "'event'")
     place = state.place_of.get(item["label"]) if isinstance(item.get("label"), str) else None

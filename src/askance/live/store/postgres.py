@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import queue
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -20,6 +21,7 @@ from askance.live.store.schema import migrate, version_of
 
 WORDS = {"BIG": "BIGINT", "REAL": "DOUBLE PRECISION", "BYTES": "BYTEA"}
 OWNER = 7_302_755_921  # the advisory lock of the one service
+OWNER_PATIENCE = 5.0  # seconds in which the server notices that a service before us has died
 LOCK_PATIENCE = "5s"
 STATEMENT_PATIENCE = "60s"
 CURSORS = itertools.count()
@@ -127,7 +129,11 @@ class PostgresDatabase(Database):
                 self._idle.put(connection)
 
     def own(self) -> None:
-        if not self._take_ownership():
+        deadline = time.monotonic() + OWNER_PATIENCE
+        while not self._take_ownership():
+            if time.monotonic() < deadline:
+                time.sleep(0.1)
+                continue
             raise StartError(f"another askance works on {self.place!r} already; stop it first, or use another store.")
         self._owned = True
 

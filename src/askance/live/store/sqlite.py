@@ -207,7 +207,7 @@ def meaning(error: sqlite3.Error, place: str) -> StoreError:
         return StoreBusy(f"the database {place!r} is held by another program.")
     if code & 0xFF == sqlite3.SQLITE_FULL or code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE):
         return StoreFull(f"there is no room left for {place!r}.")
-    return StoreError(f"the database {place!r} cannot be used: {error}.")
+    return StoreError(f"the database {place!r} cannot be used: {str(error).rstrip('.')}.")
 
 
 def _quoted(path: Path) -> str:

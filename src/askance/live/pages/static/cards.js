@@ -143,8 +143,9 @@ export const CARDS = [
     tone: ({ budget }) => (budget.exhausted ? "warn" : null),
     answer({ budget }) {
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
-      const limited = [budget.hour, budget.day, budget.total].some((part) => part.limit !== null);
-      return limited ? "No." : "There is no limit; these many questions were asked.";
+      const parts = Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total });
+      const limited = parts.filter(([, part]) => part.limit !== null).map(([name, part]) => `${count(part.spent)} of ${count(part.limit)} ${name}`);
+      return limited.length ? `No: ${limited.join(", ")}.` : `There is no limit; ${some(budget.total.spent, "question")} were asked so far.`;
     },
     draw: ({ budget }, series, width, words) =>
       barsChart(width, Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total }).map(([name, { spent, limit }]) => ({

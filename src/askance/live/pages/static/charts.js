@@ -74,9 +74,9 @@ function edge(share) {
 export function bandChart(width, points, baseline, words) {
   const height = 190;
   const least = Math.min(...points.map((point) => point.low), baseline ?? 1);
-  const floor = Math.max(0, Math.floor(10 * least) / 10 - (least < 0.05 ? 0 : 0));
+  const floor = Math.max(0, Math.floor(10 * least) / 10);
   const at = frame(width, height, [points[0].labels, points.at(-1).labels], [floor, 1]);
-  const ticks = floor >= 0.8 ? [floor, (1 + floor) / 2, 1] : [floor, floor + (1 - floor) / 2, 1];
+  const ticks = [floor, (floor + 1) / 2, 1];
   const edgeOf = (name) => points.map((point) => [at.x(point.labels), at.y(point[name])]);
   const middle = Math.round((points[0].labels + points.at(-1).labels) / 2);
   return picture(

@@ -41,7 +41,8 @@ export class Choices {
       const words = button.querySelector(".chance");
       words.textContent = chance === undefined || (chance < 0.05 && !suggested && this.#buttons.length > 9) ? "" : percent(chance);
       if (suggested) words.prepend(h("span", { class: "hidden" }, "suggested, "), h("kbd", {}, "Enter"));
-      button.style.setProperty("--chance", String(chance ?? 0));
+      button.style.setProperty("--chance", String(chance >= 0.03 ? chance : 0));
+      if (suggested) button.scrollIntoView({ block: "nearest" });
     }
   }
 

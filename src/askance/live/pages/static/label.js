@@ -27,7 +27,10 @@ let raw = false;
 let answered = 0;
 let toastTimer = 0;
 
-const choices = new Choices(classes, (label, event) => tooSoon(event) || answer(label));
+const choices = new Choices(classes, (label, event) => {
+  if (event.detail > 0) backToItem(); // a mouse leaves no focus behind for Space to find
+  if (shown && !tooSoon(event)) answer(label);
+});
 const history = new History((entry) => takeBack(entry));
 
 start();
@@ -43,7 +46,7 @@ async function start() {
   }
   const scope = encodeURIComponent(`${me.store ?? me.title} ${me.name}`);
   tabs = new Tabs(scope, (ids) => deck.drop(ids));
-  outbox = new Outbox(scope, tabs.id, onOutbox, onResult);
+  outbox = new Outbox(scope, tabs, onOutbox, onResult);
   deck = new Deck(tabs, outbox, me.lease_seconds, draw);
   document.addEventListener("keydown", onKey);
   addEventListener("beforeunload", (event) => shelf.isSafe() || event.preventDefault());
@@ -268,7 +271,7 @@ function wireButtons() {
   byId("find-help").hidden = classes.length <= 9;
   for (const button of document.querySelectorAll("[data-act]")) {
     button.addEventListener("click", (event) => {
-      if (event.detail > 0 && button.dataset.act !== "comment") backToItem(); // a mouse leaves no focus behind for Space to find
+      if (event.detail > 0 && button.dataset.act !== "comment") backToItem();
       act(button.dataset.act, event);
     });
   }

@@ -5,12 +5,12 @@
 import { post, Problem } from "./api.js";
 import * as shelf from "./shelf.js";
 
-const ADOPT_AFTER = 10_000; // an entry of another tab that still waits after this is sent by this one
+const ADOPT_AFTER = 10_000; // what another tab has not got rid of by then, or left behind, is sent by this one
 const LONGEST_PAUSE = 15_000;
 
 export class Outbox {
   #prefix;
-  #tab;
+  #tabs;
   #onchange;
   #onresult;
   #running = false;
@@ -20,15 +20,15 @@ export class Outbox {
   #last = 0;
   trouble = null; // null, "offline", "busy" or "login"
 
-  constructor(scope, tab, onchange, onresult) {
+  constructor(scope, tabs, onchange, onresult) {
     this.#prefix = `askance:out:${scope}:`;
-    this.#tab = tab;
+    this.#tabs = tabs;
     this.#onchange = onchange;
     this.#onresult = onresult;
     addEventListener("online", () => this.flush());
     addEventListener("offline", () => this.#onchange());
     addEventListener("storage", (event) => event.key?.startsWith(this.#prefix) && this.#onchange(readable(event)));
-    setInterval(() => this.flush(), ADOPT_AFTER / 2);
+    setInterval(() => this.flush(), ADOPT_AFTER / 4);
   }
 
   // All that waits, in the order it was made.
@@ -45,7 +45,7 @@ export class Outbox {
   add(entry) {
     const newest = this.entries().at(-1)?.order ?? 0;
     this.#last = Math.max(Date.now(), this.#last + 1, newest + 1);
-    shelf.put(this.#prefix + entry.id, { ...entry, order: this.#last, tab: this.#tab, tried: false });
+    shelf.put(this.#prefix + entry.id, { ...entry, order: this.#last, tab: this.#tabs.id, tried: false });
     this.#onchange();
     queueMicrotask(() => this.flush());
   }
@@ -64,7 +64,7 @@ export class Outbox {
     const ids = new Set(waiting.map((entry) => entry.id));
     const now = Date.now();
     return waiting.find((entry) => {
-      const own = entry.tab === this.#tab || now - entry.order > ADOPT_AFTER;
+      const own = entry.tab === this.#tabs.id || !this.#tabs.isThere(entry.tab) || now - entry.order > ADOPT_AFTER;
       const after = entry.kind === "undo" && ids.has(entry.undoes); // an undo follows its answer
       return own && !after && (this.#pausedUntil.get(entry.id) ?? 0) <= now;
     });
@@ -103,7 +103,7 @@ export class Outbox {
     const isProblem = problem instanceof Problem;
     if (isProblem && problem.status !== 401 && !problem.passes) return false;
     this.#failures++;
-    const pause = Math.min(LONGEST_PAUSE, 500 * 2 ** Math.min(this.#failures, 6));
+    const pause = Math.min(LONGEST_PAUSE, 250 * 2 ** Math.min(this.#failures, 6));
     if (isProblem && problem.status === 500) {
       this.#pausedUntil.set(entry.id, Date.now() + pause);
       this.trouble = "busy";

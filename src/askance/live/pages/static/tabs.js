@@ -13,6 +13,7 @@ export class Tabs {
 
   constructor(scope, onclash) {
     this.#prefix = `askance:tab:${scope}:`;
+    this.#write();
     setInterval(() => this.#write(), BEAT);
     addEventListener("pagehide", () => shelf.remove(this.#prefix + this.id));
     addEventListener("pageshow", () => this.#write());
@@ -45,6 +46,11 @@ export class Tabs {
       else shelf.remove(key);
     }
     return found;
+  }
+
+  // Whether a tab is open, as far as is known.
+  isThere(tab) {
+    return tab === this.id || shelf.take(this.#prefix + tab) !== null;
   }
 
   // One tab at a time fetches questions and says which it got.

@@ -1,0 +1,105 @@
+"""Who plays in the comparison: ``make("auto")``, its ablations, and every family of presets over a grid."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import askance
+from askance.learner.auto import Committee, Doubt
+from askance.learner.auto.members import LINE_UP, PROBIT
+from askance.learner.auto.views import STANDARD, UNIT
+from benchmarks.auto_data import balanced_accuracy, stream, whole
+
+BURST = 40.0  # labels ahead of the rate at the beginning, for everybody
+EVENLY = 1e6  # a delta so large that every event is asked alike
+
+BINARY: dict[str, dict[str, list[float]]] = {
+    "PEA": {"delta": [1.0]},
+    "PAA": {"delta": [1.0]},
+    "PAA-I": {"C": [0.03, 0.3, 3.0]},
+    "PAA-II": {"C": [0.03, 0.3, 3.0]},
+    "CSPAA": {"C": [0.1, 1.0], "rho": [3.0, 10.0]},
+    "OAAL": {"C": [0.3], "delta_pos": [1.0, 10.0]},
+    "SOAL-diag": {"eta": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]},
+    "OA3-diag": {"eta": [0.3, 3.0], "rho": [3.0, 10.0], "delta_pos": [1.0, 10.0]},
+    "D-ADA": {"eta": [0.1, 1.0, 10.0]},
+    "D-AMD": {"eta": [0.1, 1.0, 10.0]},
+    "SOP-diag": {"a": [1.0]},
+    "UOAL-entropy": {"prior_variance": [1.0, 10.0]},
+    "BOAL-entropy": {"prior_variance": [1.0, 10.0, 100.0]},
+    "BOAL-margin": {"prior_variance": [1.0, 100.0], "decay": [1.0, 0.99]},
+}
+FULL = {
+    "SOAL": {"eta": [0.1, 1.0, 10.0]},
+    "OA3": {"eta": [0.3, 3.0], "rho": [3.0, 10.0], "delta_pos": [1.0, 10.0]},
+    "SEL-2nd": {"a": [1.0]},
+}
+MANY = {
+    "MPEA": {"delta": [1.0]},
+    "MPAA": {"delta": [1.0]},
+    "MPAA-I": {"C": [0.01, 0.1, 1.0]},
+    "MPAA-II": {"C": [0.1, 1.0]},
+    "MD-ADA": {"eta": [0.1, 1.0, 10.0]},
+    "MD-AMD": {"eta": [0.1, 1.0, 10.0]},
+}
+FULL_UP_TO = 130  # columns, beyond which a full matrix is left out of the grid
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "no head start (burst 10)": {"burst": 10.0},
+    "leader alone": {"sharpness": 50.0},
+    "all alike": {"sharpness": 0.0},
+    "classes alike in learning": {"balancing": 0.0},
+    "shares of the classes from answers alone": {"predicted_part": 0.0},
+    "choice weighed by 1 / probability": {"importance": 1.0},
+    "diagonals only": {"full": False},
+    "unit length only": {"members": ",".join(m.name for m in LINE_UP if m.view == UNIT)},
+    "standardised only": {"members": ",".join(m.name for m in LINE_UP if m.view == STANDARD)},
+    "probit only": {"members": ",".join(m.name for m in LINE_UP if m.rule == PROBIT)},
+    "one learner (standard-probit-10)": {"members": "standard-probit-10"},
+    "asks evenly": {"delta": EVENLY},
+}
+
+
+def families(name: str) -> dict[str, dict[str, list[float]]]:
+    """The families that can play this set."""
+    X, y = whole(name)
+    if len(np.unique(y)) > 2:
+        return MANY
+    return BINARY | (FULL if X.shape[1] <= FULL_UP_TO else {})
+
+
+def settings(name: str) -> list[tuple[str, dict[str, float]]]:
+    """Every point of the grid."""
+    return [
+        (preset, dict(zip(grid, values, strict=True)))
+        for preset, grid in families(name).items()
+        for values in product(*grid.values())
+    ]
+
+
+def play_preset(
+    name: str, preset: str, parameters: dict[str, float], preparation: str, rate: float, order: int, n: int
+):
+    """Balanced accuracy and labels of one preset on one order of a set."""
+    events = stream(name, preparation, order, n)
+    clf = askance.make(
+        preset, **parameters, budget=askance.budgets.Rate(rate, burst=BURST), classes=np.unique(whole(name)[1]),
+        intercept=True, random_state=order,
+    )  # fmt: skip
+    trace = clf.run(events.X, events.y)
+    return balanced_accuracy(events.y, trace.predicted), int(trace.asked.sum())
+
+
+def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: int) -> tuple[float, int]:
+    """The same for ``make("auto")``, or with an ingredient left out; it gets the data as they are."""
+    events = stream(name, "raw", order, n)
+    options = dict(options)
+    budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
+    query = Doubt(options.pop("delta", 0.2))
+    clf = askance.ActiveClassifier(
+        update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order
+    )
+    trace = clf.run(events.X, events.y)
+    return balanced_accuracy(events.y, trace.predicted), int(trace.asked.sum())

@@ -1,0 +1,136 @@
+"""The learners of a committee: Bayesian probit and adaptive regularisation, with a full covariance or its diagonal, and
+passive-aggressive.
+
+A member is a row of numbers: its view of events, its rule, and the parameters that the rule's kernel reads. Its weights
+and variances are two numbers per feature in the committee's table; where there are few features, its covariance is a
+block of rows in the committee's matrix. With several classes it has one of each per class, told to know that class from
+the rest.
+
+The full form of the probit update (``update/probit.py`` has the diagonal one): with Sx = S x, v = x^T S x, alpha and
+delta as there, and c = delta v,
+
+    m += beta alpha Sx / (1 - c + beta c),        S -= Sx Sx^T beta delta / (1 - c + beta c),
+
+which for weight beta = 1 is the exact moment match, and for any other the same message beta times over.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from askance.learner.auto.views import STANDARD, UNIT
+from askance.learner.covariance import PRODUCT, multiply, shrink
+from askance.learner.sparse import WEIGHT, sign
+from askance.learner.state import Score, State
+from askance.learner.update.adaptive import learn_diagonal, learn_full
+from askance.learner.update.passive_aggressive import learn_soft
+from askance.learner.update.probit import hazard, learn_moments
+
+PROBIT, ADAPTIVE, PASSIVE = 0, 1, 2
+
+VIEW, RULE, EVEN, OWN = 0, 1, 2, 3
+ROW = 6
+"""Of a member's numbers: the view, the rule, whether rare classes count more, and from there on three parameters of the
+rule."""
+BLOCK = 2  # numbers in state.extra for each full covariance
+
+
+class Member(NamedTuple):
+    """A learner of the committee."""
+
+    name: str
+    view: int
+    rule: int
+    own: tuple[float, float, float]
+    """prior_variance and decay for probit; eta, gamma and decay for adaptive regularisation; C for
+    passive-aggressive."""
+    is_even: bool = True
+    """Whether classes count in learning as the objective has it, rather than every answer alike."""
+
+    @property
+    def row(self) -> list[float]:
+        return [float(self.view), float(self.rule), float(self.is_even), *self.own]
+
+    @property
+    def variance(self) -> float:
+        """The variance of each weight before the first answer."""
+        return self.own[0] if self.rule == PROBIT else 1.0
+
+    @property
+    def has_covariance(self) -> bool:
+        """Whether it keeps one at all; those that do come first in the line-up."""
+        return self.rule != PASSIVE
+
+
+LINE_UP = (
+    Member("unit-probit-1", UNIT, PROBIT, (1.0, 1.0, 0.0)),
+    Member("unit-probit-10", UNIT, PROBIT, (10.0, 1.0, 0.0)),
+    Member("unit-probit-100", UNIT, PROBIT, (100.0, 1.0, 0.0)),
+    Member("standard-probit-1", STANDARD, PROBIT, (1.0, 1.0, 0.0)),
+    Member("standard-probit-10", STANDARD, PROBIT, (10.0, 1.0, 0.0)),
+    Member("standard-probit-100", STANDARD, PROBIT, (100.0, 1.0, 0.0)),
+    Member("unit-probit-10-plain", UNIT, PROBIT, (10.0, 1.0, 0.0), is_even=False),
+    Member("standard-probit-10-plain", STANDARD, PROBIT, (10.0, 1.0, 0.0), is_even=False),
+    Member("unit-adaptive-10", UNIT, ADAPTIVE, (10.0, 1.0, 1.0)),
+    Member("standard-adaptive-1", STANDARD, ADAPTIVE, (1.0, 1.0, 1.0)),
+    Member("standard-adaptive-10", STANDARD, ADAPTIVE, (10.0, 1.0, 1.0)),
+    Member("standard-passive-10", STANDARD, PASSIVE, (10.0, 0.0, 0.0)),
+)
+"""Probit has no step size; its prior variances are wide apart, as are the steps of the others. The passive-aggressive
+member never slows down: it is the one for a world that changes all the time. The names end in prior_variance, eta or
+C."""
+
+
+def own_state(state, member, vector, vectors, blocks):
+    """One weight vector of one member, as the kernels of a rule know it; ``blocks`` is where covariances begin."""
+    first = np.uint64(2 * member)
+    features = state.table.shape[0]
+    place = member * vectors + vector
+    low, high, extra = place * features, (place + 1) * features, blocks + BLOCK * place
+    if high > state.matrix.shape[0]:  # it has none
+        low, high, extra = 0, 0, 0
+    return State(
+        state.table[:, first : first + np.uint64(2), vector : vector + 1],
+        state.matrix[low:high],
+        state.pending[low:high],
+        state.extra[extra : extra + BLOCK],
+        state.scores,
+        state.variances,
+        state.work,
+    )
+
+
+def learn_full_moments(parameters, own, event, answer, said, weight):
+    label = sign(answer)
+    variance = multiply(own, event)
+    if variance > 0.0:
+        spread = variance + 1.0
+        ratio, excess, slack = hazard(label * said.margin / sqrt(spread))
+        shift = label * ratio / sqrt(spread)  # alpha
+        shrinkage = ratio * excess / spread  # delta
+        kept = (1.0 + slack * variance) / spread  # 1 - c
+        scale = weight / (kept + weight * shrinkage * variance)
+        for k in range(own.table.shape[0]):
+            own.table[k, WEIGHT, 0] += scale * shift * own.work[PRODUCT, k]
+        if shrinkage > 0.0:
+            shrink(own, 1.0 / (scale * shrinkage))
+
+
+def learn_member(row, own, event, answer, margin, weight):
+    """Let one weight vector of a member learn: ``answer`` is 1 for its class, 0 for the rest."""
+    said = Score(0, margin, 0.0)
+    parameters = row[OWN:]
+    if row[RULE] == PASSIVE:
+        learn_soft(parameters, own, event, answer, said, min(1.0, weight))
+    elif own.matrix.size > 0:
+        if row[RULE] == PROBIT:
+            learn_full_moments(parameters, own, event, answer, said, weight)
+        else:
+            learn_full(parameters, own, event, answer, said, weight)
+    elif row[RULE] == PROBIT:
+        learn_moments(parameters, own, event, answer, said, weight)
+    else:
+        learn_diagonal(parameters, own, event, answer, said, weight)

@@ -1,0 +1,349 @@
+"""A budget is all that make("auto") needs; what every other classifier promises, it promises too."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests import data
+
+import askance
+from askance.budgets import Fixed, PerPeriod, Rate
+from askance.errors import AskanceError, InvalidParameter
+from askance.learner.auto import Committee, Gradual
+
+
+def stream(n=600, d=8, classes=2, seed=0, scale=1.0, rare=None):
+    weights = None if rare is None else [1.0 - rare, rare]
+    X, y = make_classification(
+        n, d, n_informative=min(d, 5), n_redundant=0, n_classes=classes, n_clusters_per_class=1, class_sep=1.5,
+        weights=weights, random_state=seed,
+    )  # fmt: skip
+    return X * scale, y
+
+
+def sparse_stream(n=500, d=2000, classes=2, seed=0):
+    """Few of many features, some of which tell the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=n)
+    X = sp.random(n, d, density=0.01, random_state=seed, format="lil")
+    for row, label in enumerate(y):
+        X[row, rng.choice(20, 3, replace=False) + 20 * label] = 1.0
+    return X.tocsr(), y
+
+
+STREAMS = {
+    "numbers": stream(),
+    "three classes": stream(classes=3),
+    "sparse": sparse_stream(),
+    "four classes, sparse": sparse_stream(classes=4),
+}
+every_stream = pytest.mark.parametrize("kind", STREAMS)
+
+
+def make(kind="numbers", **options):
+    y = STREAMS[kind][1]
+    return askance.make("auto", **({"random_state": 3, "classes": np.unique(y), "budget": Rate(0.2)} | options))
+
+
+def balanced_accuracy(truth, predicted):
+    return np.mean([np.mean(predicted[truth == label] == label) for label in np.unique(truth)])
+
+
+# --- scikit-learn ------------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [
+        askance.make("auto", random_state=0),
+        askance.make("auto", budget=50, random_state=0),
+        askance.make("auto", budget=Rate(0.1), objective="accuracy", random_state=0),
+    ]
+)
+def test_estimator_passes_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def test_clone_copies_what_was_asked_for():
+    copy = clone(askance.make("auto", budget=70, costs={"fn": 9, "fp": 1}, random_state=1))
+    assert (copy.update.objective, copy.update.ratio, copy.budget) == ("cost", 9.0, Gradual(70))
+
+
+# --- the same decisions, however it is played ----------------------------------------------------------------
+
+
+def assert_same(a, b):
+    for name in ("table", "matrix", "pending", "extra"):
+        np.testing.assert_array_equal(getattr(a._state, name), getattr(b._state, name))
+
+
+@every_stream
+@pytest.mark.parametrize("budget", [Rate(0.2), 60])
+def test_a_stream_in_pieces_gives_the_same_bits(kind, budget):
+    X, y = STREAMS[kind]
+    whole, pieces = make(kind, budget=budget), make(kind, budget=budget)
+    trace = whole.run(X, y)
+    parts = [pieces.run(X[a:b], y[a:b]) for a, b in [(0, 1), (1, 2), (2, 60), (60, 333), (333, len(y))]]
+    for name in ("predicted", "margin", "probability", "asked"):
+        np.testing.assert_array_equal(getattr(trace, name), np.concatenate([getattr(part, name) for part in parts]))
+    assert_same(whole, pieces)
+
+
+@every_stream
+@pytest.mark.parametrize("by_ticket", [True, False])
+def test_asking_and_telling_one_by_one_gives_the_same_bits(kind, by_ticket):
+    X, y = STREAMS[kind]
+    X, y = X[:250], y[:250]
+    whole, single = make(kind), make(kind)
+    trace = whole.run(X, y)
+    for i in range(len(y)):
+        decision = single.ask(X[i])
+        assert decision.label == trace.predicted[i]
+        assert decision.probability == trace.probability[i]
+        assert decision.asked == trace.asked[i]
+        if decision.asked and by_ticket:
+            single.tell(ticket=decision.ticket, y=y[i])
+        elif decision.asked:
+            single.tell(X[i], y[i], weight=decision.weight)
+    assert_same(whole, single)
+
+
+@every_stream
+def test_a_saved_model_goes_on_where_it_stood(kind, tmp_path):
+    X, y = STREAMS[kind]
+    clf = make(kind, budget=60)
+    clf.run(X[:200], y[:200])
+    waiting = [clf.ask(x).ticket for x in X[200:300]]
+    clf.save(tmp_path / "model")
+    copy = askance.load(tmp_path / "model")
+    for model in (clf, copy):
+        for ticket, label in zip(waiting, y[200:300], strict=True):
+            if ticket is not None:
+                model.tell(ticket=ticket, y=label)
+    a, b = clf.run(X[300:], y[300:]), copy.run(X[300:], y[300:])
+    np.testing.assert_array_equal(a.predicted, b.predicted)
+    np.testing.assert_array_equal(a.asked, b.asked)
+    assert_same(clf, copy)
+    assert copy.describe() == clf.describe()
+
+
+def test_a_fresh_process_loads_a_model(tmp_path):
+    X, y = STREAMS["numbers"]
+    clf = make(budget=60)
+    clf.run(X, y)
+    clf.save(tmp_path / "model")
+    code = f"import askance; print(askance.load({str(tmp_path / 'model')!r}).describe())"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == clf.describe()
+
+
+@every_stream
+def test_predicting_changes_nothing(kind):
+    X, y = STREAMS[kind]
+    a, b = make(kind), make(kind)
+    a.run(X[:300], y[:300])
+    b.run(X[:300], y[:300])
+    a.predict(X)
+    a.decision_function(X)
+    assert_same(a, b)
+
+
+def test_compiled_equals_interpreted():
+    code = (
+        "import numpy as np, askance\n"
+        "from tests.auto.test_auto import STREAMS\n"
+        "for X, y in STREAMS.values():\n"
+        "    clf = askance.make('auto', budget=40, random_state=1, classes=np.unique(y))\n"
+        "    trace = clf.run(X[:80], y[:80])\n"
+        "    print(trace.predicted.tolist(), trace.asked.tolist(), np.round(trace.margin, 6).tolist())\n"
+    )
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **more}
+        ).stdout
+        for more in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert shown[0] == shown[1]
+
+
+# --- the budget ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 50, 400])
+def test_a_number_of_labels_is_never_exceeded_and_spread(n):
+    X, y = stream(6000)
+    clf = askance.make("auto", budget=n, random_state=0)
+    asked = clf.run(X, y).asked
+    assert asked.sum() <= n
+    if n >= 50:
+        assert asked.sum() >= 0.6 * n
+        assert asked[: len(y) // 2].sum() > asked[len(y) // 2 :].sum()
+    if n == 400:
+        assert asked[len(y) // 2 :].sum() > 10
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.2])
+def test_the_promise_of_a_rate_is_kept_at_every_event(rate):
+    X, y = stream(8000)
+    budget = Rate(rate, burst=40)
+    asked = np.cumsum(askance.make("auto", budget=budget, random_state=0).run(X, y).asked)
+    seen = np.arange(1, len(y) + 1)
+    assert np.all(asked <= np.maximum(rate * seen, 40 + 0.96 * rate * seen))
+    assert asked[-1] >= 0.9 * rate * len(y)
+    assert asked[int(0.05 * len(y))] >= 25  # the burst goes first
+
+
+def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are():
+    assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0)
+    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02)
+    assert askance.make("auto", budget=Fixed(30)).budget == Gradual(30)
+    both = Fixed(30) & PerPeriod(5, "1d")
+    assert askance.make("auto", budget=both).budget == both
+    assert askance.make("auto").budget is None
+
+
+# --- what it is for --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_scale_of_the_data_does_not_matter(scale):
+    X, y = stream(2000, scale=np.array([1, 10, 100, 1, 1, 1e3, 1, 1]) * scale)
+    trace = askance.make("auto", budget=Rate(0.1), random_state=0).run(X, y)
+    assert balanced_accuracy(y, trace.predicted) > 0.9
+
+
+def test_rare_events_are_found_under_balance_and_ignored_more_under_accuracy():
+    X, y = stream(6000, rare=0.03, seed=4)
+    recall = {}
+    for objective in ("balanced", "accuracy"):
+        trace = askance.make("auto", budget=Rate(0.05), objective=objective, random_state=0).run(X, y)
+        recall[objective] = np.mean(trace.predicted[y == 1] == 1)
+    assert recall["balanced"] > recall["accuracy"]
+    assert recall["balanced"] > 0.6
+
+
+def test_costs_move_the_boundary():
+    X, y = stream(4000, seed=5)
+    X = X + np.random.default_rng(0).normal(scale=1.5, size=X.shape)
+    missed = []
+    for fn in (9, 1, 1 / 9):
+        trace = askance.make("auto", budget=Rate(0.1), costs={"fn": fn, "fp": 1}, random_state=0).run(X, y)
+        missed.append(np.mean(trace.predicted[y == 1] == 0))
+    assert missed[0] < missed[1] < missed[2]
+
+
+def test_it_follows_a_world_that_turns_around():
+    X, y = stream(8000, seed=6)
+    y = np.where(np.arange(len(y)) < 4000, y, 1 - y)
+    trace = askance.make("auto", budget=Rate(0.1), random_state=0).run(X, y)
+    assert np.mean(trace.predicted[-1500:] == y[-1500:]) > 0.75
+
+
+def test_one_vector_per_class_learns_several_classes():
+    X, y = STREAMS["four classes, sparse"]
+    trace = make("four classes, sparse", budget=None).run(X, y)
+    assert np.mean(trace.predicted[250:] == y[250:]) > 0.9
+
+
+def test_it_comes_close_to_the_best_setting_on_real_data():
+    X, y = data.sample("spambase", 4601)
+    trace = askance.make("auto", budget=Rate(0.05, burst=40), random_state=0).run(X, y)
+    assert balanced_accuracy(y, trace.predicted) > 0.86  # the best preset tuned in hindsight, on scaled data: 0.895
+
+
+# --- growing -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["numbers", "three classes"])
+@pytest.mark.parametrize("wider", [12, 300])
+def test_a_wider_model_goes_on_learning(kind, wider):
+    X, y = STREAMS[kind]
+    clf = make(kind, budget=None)
+    clf.run(X[:300], y[:300])
+    clf.widen(wider)
+    more = np.zeros((len(y), wider))
+    more[:, : X.shape[1]] = X
+    trace = clf.run(more[300:], y[300:])
+    assert np.isfinite(trace.margin).all()
+    assert np.mean(trace.predicted == y[300:]) > 0.75
+
+
+def test_widening_with_features_that_never_come_changes_no_decision_of_a_sparse_stream():
+    X, y = STREAMS["sparse"]
+    plain, wide = make("sparse"), make("sparse")
+    plain.run(X[:250], y[:250])
+    wide.run(X[:250], y[:250])
+    wide.widen(3000)
+    wider = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], 3000))
+    a, b = plain.run(X[250:], y[250:]), wide.run(wider[250:], y[250:])
+    np.testing.assert_array_equal(a.predicted, b.predicted)
+    np.testing.assert_array_equal(a.asked, b.asked)
+
+
+@every_stream
+def test_loosening_takes_variances_back_and_keeps_the_weights(kind):
+    X, y = STREAMS[kind]
+    clf = make(kind, budget=None)
+    clf.run(X, y)
+    weights, variances = clf._state.table[:, :-2:2].copy(), clf._state.table[:, 1:-2:2].copy()
+    clf.loosen(1.0)
+    fresh = clf.update.start(X.shape[1], len(clf.classes_))
+    np.testing.assert_array_equal(clf._state.table[:, :-2:2], weights)
+    np.testing.assert_allclose(clf._state.table[:, 1:-2:2], fresh.table[:, 1:-2:2])
+    np.testing.assert_allclose(clf._state.matrix, fresh.matrix, atol=1e-12)
+    assert not clf._state.pending.any()
+    assert X.shape[1] < 300 or not np.array_equal(variances, fresh.table[:, 1:-2:2])
+
+
+# --- what it says -----------------------------------------------------------------------------------------------
+
+
+def test_the_report_says_who_leads_and_how_good_it_is():
+    X, y = stream(5000)
+    clf = askance.make("auto", budget=Rate(0.1), random_state=0)
+    with pytest.raises(Exception, match="nothing to report"):
+        clf.report()
+    trace = clf.run(X, y)
+    report = clf.report()
+    assert report.leader == report.standings[0].name
+    assert sum(standing.voice for standing in report.standings) == pytest.approx(1.0)
+    assert report.answers == trace.asked.sum()
+    assert report.events == len(y)
+    assert 1 <= report.since <= report.answers
+    assert report.accuracy_low <= np.mean(trace.predicted == y) <= report.accuracy_high
+    assert clf.describe() in str(report)
+    assert report.leader in clf.describe()
+
+
+def test_other_models_report_nothing():
+    assert not hasattr(askance.make("PAA-I"), "report")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objective": "auc"}, "objective must be one of"),
+        ({"objective": "cost"}, "needs the costs"),
+        ({"costs": {"fn": 9}}, "costs must say"),
+        ({"costs": {"fn": 9, "fp": 0}}, "costs must say"),
+        ({"costs": 3}, "costs must say"),
+        ({"costs": {"fn": 9, "fp": 1}, "objective": "f1"}, "costs go with"),
+        ({"eta": 1.0}, "auto has no parameter 'eta'"),
+        ({"budget": 1.5}, "not a whole number"),
+        ({"budget": -1}, "whole number of 0 or more"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_sentence(options, message):
+    with pytest.raises(AskanceError, match=message):
+        askance.make("auto", **options)
+
+
+def test_members_are_chosen_by_name():
+    assert [member.name for member in Committee(members="unit-probit-1").line_up] == ["unit-probit-1"]
+    with pytest.raises(InvalidParameter, match="members must be all or some of"):
+        Committee(members="nobody")

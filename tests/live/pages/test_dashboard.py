@@ -1,0 +1,74 @@
+"""The dashboard answers its questions, live."""
+
+import socket
+
+QUESTIONS = [
+    "Is the model right?",
+    "Is it improving per label?",
+    "Is the world changing?",
+    "Are we keeping up?",
+    "How long is the queue?",
+    "Do its probabilities mean what they say?",
+    "How long do labels take?",
+    "Who labels?",
+    "What does it confuse?",
+    "Is the budget spent?",
+]
+
+
+def tile(page, name):
+    return page.locator(".tile", has_text=name).locator("b").inner_text()
+
+
+def test_an_empty_service_has_an_answer_to_every_question(serve, visit):
+    page = visit(serve(warm=False), "/").page
+    page.wait_for_selector(".tile")
+    assert page.locator(".cards h2").all_inner_texts() == QUESTIONS
+    assert all(page.locator(".answer-line").all_inner_texts())
+    page.locator("#live", has_text="live").wait_for()
+
+
+def test_numbers_change_as_they_happen_and_every_chart_has_words_and_a_table(serve, visit):
+    service = serve(warm=False, asking={"audit": 0.2, "per_day": 50})
+    service.send(*(f"e{place}" for place in range(60)))
+    for place, ask in enumerate(service.next(10)):
+        service.answer(ask, ("ham", "spam")[place % 2], ms=900)
+    annotator = visit(service, "/")
+    page = annotator.page
+    page.wait_for_selector(".matrix")
+    stats = service.stats()
+    assert tile(page, "Labels") == str(stats["labels"]["total"])
+    assert tile(page, "Open questions") == str(stats["queue"]["open"])
+    for picture in page.locator(".plot svg[role=img]").all():
+        assert len(picture.get_attribute("aria-label")) > 3
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.wait_for_timeout(200)
+    assert page.locator("details table").count() == page.locator("details").count() >= 6
+    assert page.locator("details th[scope=col]").count() > 12
+
+    before = stats["events"]["total"]
+    service.send("new-1", "new-2", "new-3")
+    page.locator(".tile", has_text=f"{before + 3} in all").wait_for()
+    page.click("#pause")
+    page.wait_for_selector("#alert:visible")
+    assert "paused" in page.inner_text("#alert")
+    page.click("#pause")
+    page.wait_for_selector("#alert", state="hidden")
+    page.select_option("#range", "10080")
+    page.wait_for_timeout(300)
+    assert annotator.troubles == []
+
+
+def test_it_says_when_the_service_is_gone_and_comes_back_by_itself(serve, visit):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    service = serve(warm=False, server={"port": port})
+    annotator = visit(service, "/")
+    badge = annotator.page.locator("#live")
+    badge.filter(has_text="live").wait_for()
+    service.kill()
+    badge.filter(has_text="reconnecting").wait_for()
+    service.start()
+    badge.filter(has_text="live").wait_for()

@@ -1,0 +1,274 @@
+"""Ingest, lease, answer, skip, undo, wait and crash in any order, beside a model of the queue that fits on a page."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from askance.live import answers, queue
+from askance.live.answers import Given
+from askance.live.clock import Clock
+from askance.live.config import from_document
+from askance.live.engine import Engine
+from askance.live.ingest import digest_of, read_event
+from askance.live.problems import Problem
+from askance.live.rebuild import compare
+from askance.live.state import first_rows
+from askance.live.store import open_store
+
+PEOPLE = st.sampled_from(["ana", "ben", "cleo"])
+LABELS = st.sampled_from([0, 1])
+LEASE, LATER, TIME_TO_LIVE = 100.0, 50.0, 1000.0
+
+
+class Jumping(Clock):
+    """A clock that tests move on."""
+
+    def skip(self, seconds):
+        self._base += seconds
+
+
+class Ask:
+    """What should be true of a question."""
+
+    def __init__(self, number, now):
+        self.number, self.state, self.holder, self.deadline = number, "open", None, 0.0
+        self.deliveries, self.skips, self.aside = 0, 0, {}
+        self.expires = now + TIME_TO_LIVE
+
+
+class QueueMachine(RuleBasedStateMachine):
+    events = Bundle("events")
+    asks = Bundle("asks")
+    given = Bundle("given")
+    place = None  # makes the place of a new store
+
+    def __init__(self):
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory(prefix="askance-test-")
+        document = {
+            "classes": ["ham", "spam"],
+            "store": type(self).place or str(Path(self.folder.name) / "askance.db"),
+            "model": {"algorithm": "SOL-diag", "hash_bits": 8},
+            "queue": {"learn_after": 2, "lease": LEASE, "later": LATER, "time_to_live": TIME_TO_LIVE, "park_after": 2},
+            "server": {"disk_reserve": 0, "checkpoint_every": 5},
+        }
+        if callable(type(self).place):
+            document["store"] = type(self).place()
+        self.config = from_document(document)
+        database = open_store(self.config.store, create=True)
+        with database.write() as session:
+            first_rows(session, self.config)
+        database.close()
+        self.clock = Jumping()
+        self.begin()
+        self.known, self.questions, self.answers, self.count = {}, {}, {}, 0
+
+    def begin(self):
+        self.engine = Engine(open_store(self.config.store), self.config, self.clock)
+        self.engine.start()
+
+    def do(self, work):
+        return self.engine.submit(work).result(20)
+
+    def sweep(self):
+        """What time alone does."""
+        now = self.clock.now()
+        for ask in self.questions.values():
+            if ask.state == "leased" and ask.deadline <= now:
+                ask.state, ask.holder = "open", None
+            if ask.state in ("open", "parked") and ask.expires <= now:
+                ask.state = "expired"
+
+    # --- what happens ------------------------------------------------------------------------------------
+
+    @rule(target=asks, word=st.sampled_from(["win", "lunch", "parcel"]), n=st.integers(1, 3))
+    def ingest(self, word, n):
+        names = [f"e{len(self.known) + k}" for k in range(n)]
+        items = [read_event({"id": name, "fields": {"text": word, "size": len(self.known)}}, 10_000) for name in names]
+        outcomes = self.engine.ingest(items).result(20)
+        made = []
+        for item, outcome in zip(items, outcomes, strict=True):
+            assert outcome["duplicate"] is False
+            self.known[item.id] = item, outcome
+            if outcome["asked"]:
+                self.questions[outcome["ask"]] = Ask(outcome["ask"], self.clock.now())
+                made.append(outcome["ask"])
+        return multiple(*made)
+
+    @rule(place=st.integers(0, 50))
+    def ingest_again(self, place):
+        if not self.known:
+            return
+        item, first = list(self.known.values())[place % len(self.known)]
+        assert self.engine.ingest([item]).result(20) == [{**first, "duplicate": True}]
+        (refused,) = self.engine.ingest([item._replace(digest=b"other")]).result(20)
+        assert refused.code == "id_reused"
+
+    @rule(name=PEOPLE, n=st.integers(1, 3))
+    def lease(self, name, n):
+        self.sweep()
+        found = self.do(lambda session, state: queue.next_asks(session, state, name, n, frozenset()))
+        now = self.clock.now()
+        free = [
+            ask
+            for ask in self.questions.values()
+            if (ask.state == "open" and ask.aside.get(name, 0) <= now) or (ask.state == "leased" and ask.holder == name)
+        ]
+        if isinstance(found, queue.Nothing):
+            assert not free
+            return
+        assert len(found[0]) == min(n, len(free))
+        for shown in found[0]:
+            ask = self.questions[shown["id"]]
+            assert ask in free
+            if ask.state == "open":
+                ask.deliveries += 1
+            ask.state, ask.holder, ask.deadline = "leased", name, now + LEASE
+            assert shown["token"] == f"{ask.number}.{ask.deliveries}"
+
+    def new_answer(self, number, token, label, reason=None, supersedes=None):
+        self.count += 1
+        identifier = f"a{self.count}"
+        return Given(identifier, digest_of([identifier]), token, label, reason, None, None, supersedes)
+
+    @rule(target=given, number=asks, name=PEOPLE, label=LABELS, stale=st.booleans())
+    def answer(self, number, name, label, stale):
+        self.sweep()
+        ask = self.questions[number]
+        mine = [a for a in self.answers.values() if a["ask"] == number and a["name"] == name and a["counts"]]
+        token = f"{number}.{ask.deliveries + stale}"
+        given = self.new_answer(number, token, label)
+        work = lambda session, state: answers.answer(session, state, name, number, given)  # noqa: E731
+        if mine and mine[-1]["label"] != label:
+            with pytest.raises(Problem) as refused:
+                self.do(work)
+            assert refused.value.code == "already_answered"
+            return multiple()
+        outcome = self.do(work)
+        accepted = ask.state in ("open", "leased", "parked") and not mine
+        assert outcome["outcome"] == ("accepted" if accepted else "extra")
+        assert outcome["stale_token"] == (stale or ask.state != "leased" or ask.holder != name)
+        assert self.do(work) == outcome  # the same again: the same response
+        if accepted:
+            ask.state, ask.holder = "answered", None
+        self.answers[given.id] = {"ask": number, "name": name, "label": label, "counts": True, "trains": accepted}
+        return given.id
+
+    @rule(target=given, number=asks, name=PEOPLE, reason=st.sampled_from(["unsure", "bad_data", "later"]))
+    def skip(self, number, name, reason):
+        self.sweep()
+        ask = self.questions[number]
+        given = self.new_answer(number, f"{number}.{ask.deliveries}", None, reason)
+        outcome = self.do(lambda session, state: answers.skip(session, state, name, number, given))["outcome"]
+        if ask.state not in ("open", "leased", "parked"):
+            assert outcome == "extra"
+            return multiple()
+        holds = ask.state != "leased" or ask.holder == name
+        if reason == "bad_data":
+            assert outcome == "closed"
+            ask.state, ask.holder = "closed", None
+            return multiple()
+        ask.aside[name] = queue.FOR_EVER if reason == "unsure" else self.clock.now() + LATER
+        ask.skips += reason == "unsure"
+        parked = ask.skips >= 2
+        assert outcome == ("later" if reason == "later" else "parked" if parked else "returned")
+        if holds:
+            ask.state, ask.holder = "parked" if parked else "open", None
+        return multiple()
+
+    @rule(identifier=consumes(given))
+    def undo(self, identifier):
+        self.sweep()
+        said = self.answers[identifier]
+        ask = self.questions[said["ask"]]
+        outcome = self.do(lambda session, state: answers.undo(session, state, said["name"], identifier))
+        said["counts"] = False
+        trained, said["trains"] = said["trains"], False
+        others = any(a["trains"] for a in self.answers.values() if a["ask"] == said["ask"])
+        free = ask.state not in ("leased", "expired") and not others
+        assert (outcome["ask"] is not None) == free
+        assert outcome["outcome"] in ("withdrawn", "correction") if trained else ("withdrawn",)
+        if free:
+            ask.deliveries += 1
+            ask.state, ask.holder, ask.deadline = "leased", said["name"], self.clock.now() + LEASE
+
+    @rule(seconds=st.sampled_from([1.0, 3.0, 60.0, 120.0, 700.0]))
+    def wait(self, seconds):
+        self.clock.skip(seconds)
+        self.do(lambda session, state: queue.release_overdue(session, state.clock.now()))
+        self.do(lambda session, state: queue.expire(session, state, state.clock.now()))
+
+    @rule()
+    def crash(self):
+        self.engine.database.close()  # the ground is gone: no last checkpoint, no farewell
+        self.engine.stop()
+        self.begin()
+
+    # --- what holds --------------------------------------------------------------------------------------
+
+    @invariant()
+    def the_queue_is_as_the_model_says(self):
+        self.sweep()
+        self.do(lambda session, state: queue.release_overdue(session, state.clock.now()))
+        self.do(lambda session, state: queue.expire(session, state, state.clock.now()))
+        with self.engine.database.read() as session:
+            rows = session.all("SELECT id, state, annotator, deliveries, skips FROM asks ORDER BY id")
+        wanted = [(a.number, a.state, a.holder, a.deliveries, a.skips) for _, a in sorted(self.questions.items())]
+        assert [tuple(row) for row in rows] == wanted
+
+    def teardown(self):
+        self.clock.skip(10.0)
+        for _ in range(100):
+            if self.do(lambda session, state: state.due) is None:
+                break
+        self.engine.stop()
+        database = open_store(self.config.store)
+        with database.read() as session:
+            learned = [row[0] for row in session.all("SELECT answer FROM learned ORDER BY n")]
+            assert len(set(learned)) == len(learned)
+            trained = {row[0] for row in session.all("SELECT id FROM answers WHERE state = 'learned'")}
+            assert trained == {name for name, said in self.answers.items() if said["trains"]}
+            assert compare(session, self.config)["same"]
+        database.close()
+        self.folder.cleanup()
+
+
+def machine(postgres=None):
+    return type("Machine", (QueueMachine,), {"place": staticmethod(postgres.new_database) if postgres else None})
+
+
+def play(kind, examples, steps):
+    options = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+    run_state_machine_as_test(kind, settings=options)
+
+
+def test_any_sequence_on_sqlite():
+    play(machine(), 12, 25)
+
+
+def test_any_sequence_on_postgres(postgres):
+    play(machine(postgres), 5, 20)
+
+
+@pytest.mark.prove
+def test_many_long_sequences(postgres):
+    play(machine(), 150, 60)
+    play(machine(postgres), 50, 50)
