@@ -179,8 +179,8 @@ def report(mine: list[Spending], others: list[Spending]) -> str:
         f"{len(grouped(mine, 'set'))} real sets, each in its own order and in a random one, numbers standardised, "
         f"with an intercept, {len(mine):,} streams played with `budget=Rate(r)`. *held*: the labels bought are "
         "within 5 % of r n, or, where fewer than 400 are expected, within two standard deviations of a coin. "
-        "*spent*: the smallest and largest share of r n, where at least 400 labels are expected. *windows*: the least and the most labels in "
-        "any 200 / r events after the first 200 / r, as a share of 200.",
+        "*spent*: the smallest and largest share of r n, where at least 400 labels are expected. *windows*: the least "
+        "and the most labels in any 200 / r events after the first 200 / r, as a share of 200.",
         "",
         f"**The total held in {held:,} of {len(mine):,} streams, every window was within 25 % in "
         f"{sum(s.windows_hold for s in windows):,} of {len(windows):,}, and the ceiling "

@@ -435,7 +435,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def loosen(self, share: float = 0.5) -> Self:
-        """Make the model unsure of what it learned, so that new answers count more: a reaction to a change of the world.
+        """Make the model unsure of what it learned, so that new answers count more: when the world has changed.
 
         The weights stay; each variance is taken ``share`` of the way back to what it was before the first answer.
         Query rules that read variances ask more for a while, within the budget. For update rules that keep variances.
