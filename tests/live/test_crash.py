@@ -173,7 +173,7 @@ def test_the_model_after_crashes_is_bit_for_bit_that_of_an_uninterrupted_run(mak
     assert whole[1] > 5
 
 
-def test_a_crash_during_migration_or_backup_leaves_a_sound_store(make, tmp_path):
+def test_a_backup_killed_half_way_leaves_a_sound_store(make, tmp_path):
     service = make()
     service.send("a", "b", "c")
     import subprocess

@@ -124,7 +124,7 @@ def test_a_stream_can_be_played_again_from_a_file_but_only_once_from_a_pipe(tmp_
         slow.played(stream)
 
 
-@pytest.mark.parametrize("content", [CONTENT, gzip.compress(CONTENT)])
+@pytest.mark.parametrize("content", [CONTENT, gzip.compress(CONTENT)], ids=["plain", "gzip"])
 def test_the_standard_input_is_a_source(content):
     code = "from askance.stream import open_stream; print(sum(b.X.shape[0] for b in open_stream('-')))"
     result = subprocess.run([sys.executable, "-c", code], input=content, capture_output=True, check=False)
