@@ -25,7 +25,7 @@ def jobs(part: str, name: str, rate: float, order: int, n: int) -> Iterator[tupl
     """What there is to play: who, and how."""
     if part in ("auto", "ablation"):
         for label, options in auto_field.ABLATIONS.items():
-            if (label == "auto") == (part == "auto"):
+            if label == "auto" or part == "ablation":
                 yield {"who": label}, lambda options=options: auto_field.play_auto(name, options, rate, order, n)
     elif part == "defaults":
         for preset in auto_field.families(name):
@@ -68,7 +68,8 @@ def main() -> None:
                             if json.dumps(key, sort_keys=True) in known:
                                 continue
                             balanced, labels = play()
-                            row = {"key": key, "balanced": round(balanced, 5), "labels": labels}
+                            found = None if balanced is None else round(balanced, 5)
+                            row = {"key": key, "balanced": found, "labels": labels}
                             known[json.dumps(key, sort_keys=True)] = row
                             file.write(json.dumps(row) + "\n")
                     file.flush()

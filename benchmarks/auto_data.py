@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,7 @@ QUICK = (
 SMALL_CLASS = 20  # classes with fewer events than this in the whole set are left out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stream:
     """Events in playing order, in one preparation."""
 
@@ -79,6 +79,7 @@ def prepared(name: str, preparation: str) -> sp.csr_matrix:
     return X
 
 
+@lru_cache(maxsize=8)
 def stream(name: str, preparation: str, order: int, most_events: int) -> Stream:
     """One order of a set, cut to size."""
     _, y = whole(name)

@@ -87,9 +87,10 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
 
 def test_help_answers_well_under_half_a_second() -> None:
     def seconds() -> float:
-        started = time.perf_counter()
+        before = os.times()
         run("--help")
-        return time.perf_counter() - started
+        after = os.times()  # of the child, on the processor: what else the machine does is not its fault
+        return after.children_user + after.children_system - before.children_user - before.children_system
 
     assert min(seconds() for _ in range(3)) < 0.4
 

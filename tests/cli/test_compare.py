@@ -102,6 +102,29 @@ def test_bad_input_is_one_sentence_and_exit_code_2(file: Path, words: list[str],
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--results", "events.npz"], "--results would overwrite 'events.npz', which is the FILE that is read"),
+        (["--results", "link.jsonl", "--fresh"], "--results would overwrite 'link.jsonl'"),
+        (["--plot", "./drawn.svg"], "--plot would overwrite 'drawn.svg'"),
+        (["--report", "s.svg", "--plot", "s.svg"], "--report and --plot are the same file, 's.svg'"),
+        (["--plot", "s.svg", "--plot", "../{}/s.svg"], "two --plot options are the same file"),
+        (["--results", "notes.txt", "--fresh"], "'notes.txt' is there and is not a results file"),
+    ],
+)
+def test_no_output_destroys_a_file(file: Path, words: list[str], sentence: str) -> None:
+    os.link(file, file.parent / "drawn.svg")
+    (file.parent / "link.jsonl").symlink_to(file)
+    (file.parent / "notes.txt").write_text("mine\n")
+    before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
+    result = run("events.npz", *(word.format(file.parent.name) for word in words), *QUICK, cwd=file.parent)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert {path.name: path.read_bytes() for path in file.parent.iterdir()} == before
+
+
 def test_the_same_command_again_takes_what_was_played(file: Path, tmp_path: Path) -> None:
     kept = str(tmp_path / "kept.jsonl")
     words = [str(file), "-a", "PAA-I", "--grid", "none", *QUICK, "--results", kept, "--json"]
@@ -135,5 +158,5 @@ def test_on_a_terminal_there_is_a_bar_and_an_interrupt_loses_nothing(tmp_path: P
     assert process.wait(timeout=30) == 130
     text = seen.decode(errors="replace")
     assert "plays" in text
-    assert "Interrupted. What was played is kept in" in text
+    assert "askance compare: stopped; the same command goes on where it ended; what was played is kept in" in text
     assert "Traceback" not in text

@@ -69,7 +69,7 @@ def test_a_closing_table_says_what_was_done_and_what_it_bought(file: Path) -> No
     assert result.stderr == ""  # no bar where nobody looks
     assert "mail.csv: 3,000 events" in result.stdout
     assert "ham, spam" in result.stdout
-    assert "D-ADA, at most 5% of the events" in result.stdout
+    assert "D-ADA, about 5% of the events, at most 10 labels ahead at the start" in " ".join(result.stdout.split())
     done = "1 number standardised by running statistics; 1 text hashed, to unit length; 1 category hashed; intercept"
     assert done in " ".join(result.stdout.split())
     assert "labels bought" in result.stdout
@@ -390,3 +390,72 @@ def test_the_bar_is_on_standard_error_so_that_json_stays_json(tmp_path: Path) ->
     assert "playing" in os.read(ours, 1 << 16).decode(errors="replace")
     os.close(ours)
     assert json.loads(output)["events"] == 40_000
+
+
+# Files that must not be lost, memory, words
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["mail.csv", "--trace", "mail.csv"], "--trace would overwrite 'mail.csv', which is the FILE that is read"),
+        (["mail.csv", "--save", "./mail.csv"], "--save would overwrite 'mail.csv', which is the FILE that is read"),
+        (["mail.csv", "--save", "x.csv", "--trace", "x.csv"], "--save and --trace are the same file, 'x.csv'"),
+        (["days", "--trace", "days/1.csv"], "--trace would overwrite 'days/1.csv', which is in the folder 'days'"),
+        (["-", "--trace", "mail.csv"], "--trace would overwrite 'mail.csv', which is the standard input"),
+        (["mail.csv", "--resume", "m.csv", "--trace", "m.csv"], "--trace would overwrite 'm.csv', which is the model"),
+    ],
+)
+def test_no_output_destroys_an_input_or_another_output(file: Path, words: list[str], sentence: str) -> None:
+    (file.parent / "days").mkdir()
+    os.link(file, file.parent / "days" / "1.csv")
+    before = file.read_bytes()
+    with file.open() as standard_input:
+        result = run(*words, cwd=file.parent, stdin=standard_input)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert file.read_bytes() == before
+    assert not (file.parent / "x.csv").exists()
+
+
+def test_more_features_than_the_memory_has_room_for(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="limits of memory are those of Unix")
+    (tmp_path / "huge.libsvm").write_text("1 1:1\n-1 2147483645:1\n")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+
+    result = run("huge.libsvm", cwd=tmp_path, preexec_fn=limit)
+    assert result.returncode == 2
+    assert "'huge.libsvm' has 2,147,483,645 features, more than the memory has room for" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_memory_that_ends_anywhere_is_one_sentence() -> None:
+    program = (
+        "import dataclasses, sys, numpy, askance.cli as cli\n"
+        "greedy = dataclasses.replace(cli.COMMANDS['run'], run=lambda options: numpy.zeros(2**57).size)\n"
+        "cli.COMMANDS['run'] = greedy\n"
+        "sys.exit(cli.main(['run', 'x.csv']))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 2
+    assert result.stderr.startswith("askance run: there is not enough memory (unable to allocate 1.00 EiB")
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_advice_is_for_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"size": 1, "y": 0}\n{"size": 2, "y": 1}\n' * 600 + '{"size": "big", "y": 1}\n')
+    assert "'big' is not a number (--field size=category allows any)." in run("a.jsonl", cwd=tmp_path).stderr
+    assert "(--field size=category allows any)" in run("a.jsonl", "--skip-bad-lines", cwd=tmp_path).stdout
+    assert "'askance algorithms' lists all of them." in run("a.jsonl", "-a", "PAX", cwd=tmp_path).stderr
+    (tmp_path / "b.csv").write_text("a,y\n1,0\n")
+    assert "give --format if they are all alike" in run(str(tmp_path)).stderr
+
+
+def test_a_limit_per_day_is_said_in_words(tmp_path: Path) -> None:
+    lines = [f'{{"at": {at * 600}, "size": {at % 7}, "y": {at % 2}}}' for at in range(300)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    result = run("a.jsonl", "--per-day", "5", "--time-field", "at", cwd=tmp_path)
+    assert "D-ADA, at most 5 labels a day" in " ".join(result.stdout.split())

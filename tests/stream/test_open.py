@@ -46,9 +46,11 @@ def test_formats_are_told_apart(content, format):
     assert format_of(content, "x") == format
 
 
-def test_a_json_list_is_refused_with_the_way_out():
-    with pytest.raises(InvalidInput, match="one JSON list; write its items one per line"):
-        open_stream(io.BytesIO(b'[{"a": 1}]'))
+@pytest.mark.parametrize("content", [b'[{"a": 1}]', b'[{"a": 1},\n {"a": 2}]\n', b'\n[\n  {\n    "a": 1\n  }\n]\n'])
+@pytest.mark.parametrize("format", [None, "jsonl"])
+def test_a_json_array_is_refused_with_the_way_out(content, format):
+    with pytest.raises(InvalidInput, match="this is a JSON array; one object per line is needed"):
+        open_stream(io.BytesIO(content), format=format)
 
 
 @pytest.mark.parametrize(

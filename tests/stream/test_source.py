@@ -81,14 +81,21 @@ def test_an_error_in_a_folder_names_the_file_and_its_own_line(tmp_path):
         slow.played(open_stream(tmp_path))
 
 
-def test_headers_of_csv_files_in_a_folder_may_be_repeated_or_not(tmp_path):
-    (tmp_path / "1.csv").write_text('a,"b c",y\n1,2,0\n')
-    (tmp_path / "2.csv").write_text('a,"b c",y\n3,4,1\n')
-    (tmp_path / "3.csv").write_text("5,6,0\n")
-    assert slow.played(open_stream(tmp_path, raw=True)) == (
-        [{0: 1.0, 1: 2.0}, {0: 3.0, 1: 4.0}, {0: 5.0, 1: 6.0}],
-        [0, 1, 0],
-    )
+@pytest.mark.parametrize("header", ['a,"b c",y\n', ""])
+def test_csv_files_in_a_folder_all_have_the_names_of_the_first_or_none(header, tmp_path):
+    (tmp_path / "1.csv").write_text(f"{header}1,2,0\n")
+    (tmp_path / "2.csv").write_text(f"{header}3,4,1\n")
+    (tmp_path / "3.csv").write_text("")
+    assert slow.played(open_stream(tmp_path, raw=True)) == ([{0: 1.0, 1: 2.0}, {0: 3.0, 1: 4.0}], [0, 1])
+
+
+@pytest.mark.parametrize("second", ["b,a,y\n4,3,1\n", "c,d,y\n3,4,1\n", "a,b,c,y\n3,4,5,1\n", "3,4,1\n"])
+@pytest.mark.parametrize("skip_bad_lines", [False, True])
+def test_a_csv_file_with_other_columns_than_the_first_of_its_folder_is_refused(second, skip_bad_lines, tmp_path):
+    (tmp_path / "1.csv").write_text("a,b,y\n1,2,0\n")
+    (tmp_path / "2.csv").write_text(second)
+    with pytest.raises(InvalidInput, match=r"'2\.csv' cannot follow .* its columns are not those of '1\.csv', a, b, y"):
+        slow.played(open_stream(tmp_path, skip_bad_lines=skip_bad_lines))
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from askance.cli import (
     token,
 )
 from askance.cli.command import Command, Parser, nearest
+from askance.cli.wording import in_options
 from askance.errors import AskanceError
 
 COMMANDS: dict[str, Command] = {
@@ -82,9 +83,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (AskanceError, OSError) as error:
         forget_output()
-        name = named(words)
-        print(f"askance {name}: {error}" if name else f"askance: {error}", file=sys.stderr)
+        complain(words, in_options(str(error), has_field_option=named(words) in ("run", "pipe")))
         return 2
+    except MemoryError as error:
+        forget_output()
+        why = f" ({str(error)[0].lower()}{str(error)[1:]})" if str(error) else ""
+        complain(words, f"there is not enough memory{why}; give it fewer features, or a simpler algorithm.")
+        return 2
+
+
+def complain(words: list[str], sentence: str) -> None:
+    """Say on standard error what is wrong."""
+    name = named(words)
+    print(f"askance {name}: {sentence}" if name else f"askance: {sentence}", file=sys.stderr)
 
 
 def forget_output() -> None:

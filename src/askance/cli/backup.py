@@ -137,9 +137,9 @@ restore = Command(
 rebuild = Command(
     name="rebuild",
     summary="make the live service's model anew from its log",
-    description="Replay the log of events and answers: leaves out answers that were taken back after they were\n"
-    "learned, and takes up changed settings of the model. The service must not run; a running one does the\n"
-    "same at POST /v1/model/rebuild.",
+    description="Replay the log of events and answers: leaves out answers that were taken back\n"
+    "after they were learned, and takes up changed settings of the model. The\n"
+    "service must not run; a running one does the same at POST /v1/model/rebuild.",
     epilog="examples:\n  askance rebuild\n  askance rebuild --check\n",
     configure=configure_rebuild,
     run=run_rebuild,
@@ -147,7 +147,7 @@ rebuild = Command(
 doctor = Command(
     name="doctor",
     summary="check the settings and the store of the live service",
-    description="Check settings, store, log and checkpoint, and say what to do about what is wrong.",
+    description="Check settings, store, log and checkpoint, and say what to do about what is\nwrong.",
     epilog="examples:\n  askance doctor\n  askance doctor --deep\n",
     configure=configure_doctor,
     run=run_doctor,

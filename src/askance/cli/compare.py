@@ -87,16 +87,27 @@ def counts(text: str) -> list[int]:
 
 def run(options: argparse.Namespace) -> int:
     from askance.cli.compare_screen import Screen
+    from askance.experiments.memo import refuse_foreign
+    from askance.playing.clashes import files_read, refuse_clashes
 
     screen = Screen(quiet=options.json)
-    sweep = prepare(options)
-    path = None if options.fresh and not options.results else results_path(options, sweep)
-    if options.fresh and path is not None:
-        path.unlink(missing_ok=True)
+    outputs = [
+        ("--results", options.results),
+        ("--report", options.report),
+        *(("--plot", name) for name in options.plot),
+    ]
+    refuse_clashes(outputs, files_read(options.source))
+    if options.results:
+        refuse_foreign(options.results)
     for name in [*options.plot, *([options.report] if options.report else [])]:
         check_can_be_written(name)
-    screen.introduce(sweep)
+    path = None
     try:
+        sweep = prepare(options)
+        path = None if options.fresh and not options.results else results_path(options, sweep)
+        if options.fresh and path is not None:
+            path.unlink(missing_ok=True)
+        screen.introduce(sweep)
         with screen.progress() as progress:
             results = sweep.run(progress, options.workers, path)
     except KeyboardInterrupt:

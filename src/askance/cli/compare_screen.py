@@ -65,8 +65,10 @@ class Screen:
 
     def interrupted(self, path: Path | None) -> None:
         """Say that nothing is lost."""
-        kept = f" What was played is kept in {path}; the same command goes on from there." if path else ""
-        self.err.print(f"\nInterrupted.{kept}", soft_wrap=True)
+        kept = "nothing was played yet that is kept"
+        if path is not None:
+            kept = f"the same command goes on where it ended; what was played is kept in {path}"
+        self.err.print(f"askance compare: stopped; {kept}.", soft_wrap=True)
 
     def show(self, results: Results, written: list[str]) -> None:
         """The table of means, the ranks, and what there is to say about them."""

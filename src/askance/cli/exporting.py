@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
 command = Command(
     name="export",
     summary="write the events, predictions and labels of the live service",
-    description="Write every event with its prediction and its label: JSON lines, which 'askance import' reads,\n"
-    "or CSV. Works while the service runs.",
+    description="Write every event with its prediction and its label: JSON lines, which\n"
+    "'askance import' reads, or CSV. Works while the service runs.",
     epilog="examples:\n  askance export > all.jsonl\n  askance export all.csv\n",
     configure=configure,
     run=run,

@@ -41,8 +41,9 @@ def run(options: argparse.Namespace) -> int:
 command = Command(
     name="import",
     summary="take events and labels from a file into the live service",
-    description="Take events and labels in: what 'askance export' wrote, any lines of JSON, CSV, or an export of\n"
-    "Label Studio. The service must not run meanwhile; a running one takes the same at POST /v1/import.",
+    description="Take events and labels in: what 'askance export' wrote, any lines of JSON,\n"
+    "CSV, or an export of Label Studio. The service must not run meanwhile; a\n"
+    "running one takes the same at POST /v1/import.",
     epilog="examples:\n  askance import all.jsonl\n  askance import mail.csv --label is_spam\n",
     configure=configure,
     run=run,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from askance.cli.command import Command
 from askance.cli.output import plain
 from askance.cli.run_options import add_algorithm, add_fields, budget_of, choice_of, kinds_of, refuse_with_model
+from askance.cli.wording import in_options
 
 if TYPE_CHECKING:
     from askance.playing import Pipe
@@ -32,9 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from askance.playing.clashes import files_read, refuse_clashes
     from askance.playing.lines import Lines
     from askance.playing.model import check_can_be_written
 
+    refuse_clashes([("--save", options.save)], files_read("-"))
     pipe = prepared(options)
     if options.save:
         check_can_be_written(options.save)
@@ -43,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
             for line in lines:
                 said = pipe.refuse_long_line() if line is None else pipe.answer(line)
                 if said is not None:
+                    if "error" in said:
+                        said["error"] = in_options(said["error"])
                     print(json.dumps(plain(said), ensure_ascii=False, allow_nan=False), flush=True)
         finally:
             if options.save:

@@ -43,7 +43,10 @@ def run(options: argparse.Namespace) -> int:
     from askance.cli.run_screen import Screen
     from askance.errors import InvalidParameter
     from askance.playing import play
+    from askance.playing.clashes import files_read, refuse_clashes
 
+    refuse_clashes([("--save", options.save), ("--trace", options.trace)], files_read(options.source))
+    refuse_clashes([("--trace", options.trace)], [("the model of --resume", options.resume)])
     model = resumed(options) if options.resume else None
     kinds = kinds_of(options) or {}
     if options.time_field:

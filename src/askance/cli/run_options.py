@@ -27,7 +27,10 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other random numbers (default: 0)")
     budget = parser.add_argument_group("how many labels (with no algorithm named either, 5 in 100)")
     budget.add_argument("--budget", type=whole_number(0), metavar="N", help="at most N labels in all")
-    budget.add_argument("--rate", type=share, metavar="R", help="at most this share of the events, such as 0.02")
+    budget.add_argument(
+        "--rate", type=share, metavar="R",
+        help="about this share of the events, such as 0.02,\nat most 10 labels ahead of that at the start",
+    )  # fmt: skip
     budget.add_argument("--per-day", type=whole_number(1), metavar="N", help="at most N labels a day (UTC)")
     budget.add_argument(
         "--explore", type=share, default=0.0, metavar="P",

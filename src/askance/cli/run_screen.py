@@ -14,7 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from askance.cli.output import console, percent, spark
+from askance.cli.wording import in_options
 from askance.playing import Outcome, Progress
+
+PERIODS = {"1d": "a day", "1h": "an hour"}
 
 
 class Screen:
@@ -71,7 +74,7 @@ def rows(outcome: Outcome) -> Iterator[tuple[str, str | Text]]:
     found, clf, about = outcome.totals.summary(), outcome.model.classifier, outcome.model.about
     classes = outcome.totals.classes.tolist()
     letters = ", ".join(f"{letter}={value}" for letter, value in about["parameters"].items())
-    budget = "" if clf.budget is None else f", at most {in_words(clf.budget)}"
+    budget = "" if clf.budget is None else f", {in_words(clf.budget)}"
     yield "stream", f"{outcome.name}: {found['events']:,} events, {outcome.features:,} columns"
     yield "classes", ", ".join(str(label) for label in classes[:8]) + (", ..." if len(classes) > 8 else "")
     yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
@@ -105,12 +108,13 @@ def in_words(budget: Any) -> str:
     match budget:
         case Both(first=first, second=second):
             return f"{in_words(first)} and {in_words(second)}"
-        case Rate(r=share):
-            return f"{100 * share:g}% of the events"
+        case Rate(r=share, burst=burst):
+            ahead = f", at most {burst:g} labels ahead at the start" if burst else ""
+            return f"about {100 * share:g}% of the events{ahead}"
         case PerPeriod(n=n, period=period):
-            return f"{n:,} labels per {str(period).removeprefix('1')}"
+            return f"at most {n:,} labels {PERIODS.get(str(period), f'every {period}')}"
         case Fixed(n=n):
-            return f"{n:,} labels"
+            return f"at most {n:,} labels"
     return str(budget)
 
 
@@ -131,7 +135,7 @@ def remarks(outcome: Outcome) -> Iterator[str]:
             f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
         )
     if outcome.bad_lines:
-        first = outcome.bad_line_examples[0]
+        first = in_options(outcome.bad_line_examples[0])
         yield f"{outcome.bad_lines:,} lines could not be read and were left out; the first: {first}"
     if outcome.unlabeled:
         yield f"{outcome.unlabeled:,} events had no label and were left out."

@@ -37,9 +37,9 @@ def run(options: argparse.Namespace) -> int:
 command = Command(
     name="serve",
     summary="serve a live stream: events over HTTP, questions for people",
-    description="Serve a live stream: events come in over HTTP, each is predicted at once, a few become\n"
-    "questions, people answer them on a page, and the model learns every answer once.\n"
-    "Begin with 'askance init'.",
+    description="Serve a live stream: events come in over HTTP, each is predicted at once, a\n"
+    "few become questions, people answer them on a page, and the model learns every\n"
+    "answer once. Begin with 'askance init'.",
     epilog="examples:\n  askance serve\n  askance serve --port 9000\n  askance serve --store postgresql://askance@db/askance\n",
     configure=configure,
     run=run,

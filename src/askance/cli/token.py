@@ -71,8 +71,8 @@ def print_note(text: str) -> None:
 command = Command(
     name="token",
     summary="create, list or revoke tokens of the live service",
-    description="Tokens let programs and people use the live service. Scopes: ingest (send events), label\n"
-    "(answer questions), read (see results), admin (everything).",
+    description="Tokens let programs and people use the live service. Scopes: ingest (send\n"
+    "events), label (answer questions), read (see results), admin (everything).",
     epilog="examples:\n  askance token create ana\n  askance token create mailer --scopes ingest --expires 90d\n"
     "  askance token list\n  askance token revoke 3f9c01aa\n",
     configure=configure,

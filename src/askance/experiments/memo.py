@@ -24,6 +24,7 @@ from askance.experiments.play import Conditions, Play
 from askance.experiments.table import Table
 
 Result = dict[str, float]
+BEGINNING = b'{"key": "'  # of a results file
 
 
 @functools.cache
@@ -103,6 +104,16 @@ class Memo:
                 self.torn += 1
         if not line.endswith(b"\n"):
             file.write(b"\n")  # so that the next line begins a line
+
+
+def refuse_foreign(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is there and holds anything but results."""
+    if not Path(path).is_file():
+        return
+    with open(path, "rb") as file:
+        start = file.read(len(BEGINNING))
+    if not BEGINNING.startswith(start):
+        raise InvalidInput(f"{str(path)!r} is there and is not a results file; name another file for the results.")
 
 
 def _lock(file: IO[bytes], path: Path) -> None:

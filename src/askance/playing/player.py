@@ -9,6 +9,7 @@ import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.learner.labels import distinct_labels
+from askance.learner.trace import Trace
 from askance.playing.choice import Choice, room_for
 from askance.playing.model import Model
 from askance.playing.totals import Totals
@@ -63,17 +64,28 @@ class Player:
         totals = self.totals if self.totals is not None else self._begin(y)
         self._check_labels(y, totals.classes, batch)
         self.width = max(self.width, batch.X.shape[1])
+        first_event = self.clf.events_seen_ + 1
+        try:
+            trace = self._played(labeled, y)
+        except MemoryError:
+            raise InvalidInput(
+                f"{self.stream.name!r} has {self.width:,} features, more than the memory has room for; look for a "
+                "wrong index, number the features anew, or name an algorithm that keeps less of each, such as PAA-I."
+            ) from None
+        totals.add(trace)
+        if file is not None:
+            file.add(trace, first_event)
+
+    def _played(self, batch: Batch, y: np.ndarray) -> Trace:
+        """What the learner did with a batch; it gets as wide as the stream first."""
         if not self.clf.__sklearn_is_fitted__():
             model_width = max(1, self.width)
         else:
             if self.clf.n_features_in_ < self.width:
                 self.clf.widen(room_for(self.width))
             model_width = self.clf.n_features_in_
-        first_event = self.clf.events_seen_ + 1
-        trace = self.clf.run(labeled.to_width(model_width), y, times=labeled.times)
-        totals.add(trace)
-        if file is not None:
-            file.add(trace, first_event)
+        trace: Trace = self.clf.run(batch.to_width(model_width), y, times=batch.times)
+        return trace
 
     def finished(self) -> tuple[Model, Totals]:
         """The model as it is at the end of the stream, and what it came to."""

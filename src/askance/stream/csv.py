@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
-from askance.features.kinds import MISSING, SAMPLE_ROWS, find_label, looks_like_a_number
+from askance.features.kinds import MISSING, SAMPLE_ROWS, find_label, listed, looks_like_a_number
 from askance.stream.batch import Settings
 from askance.stream.buffer import Buffer
 from askance.stream.cells import NONE, Dialect
@@ -23,7 +23,6 @@ from askance.stream.split import Refuse, first_row, ignore, sample_of
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
 ROWS_FOR_NAMES = 100
-LINES_OF_A_HEADER = 20
 
 
 class CsvStream(DelimitedStream):
@@ -66,11 +65,16 @@ class CsvStream(DelimitedStream):
         self._settle({}, sample[1:] if self.has_names else sample)
 
     def _begin_part(self, buffer: Buffer) -> None:
-        """Leave the names out; further files of a folder may repeat them or not."""
-        if self._header is not None:
-            content = buffer.first_lines(LINES_OF_A_HEADER)
-            if self._first_row(Buffer.of(content, self.name), ignore) == self._header:
-                self._first_row(buffer, self.refuse)
+        """Leave the names out: where the first file of a folder has them, each has the same."""
+        if self._header is None:
+            return
+        found = self._first_row(buffer, self.refuse)
+        if found and found != self._header:
+            raise InvalidInput(
+                f"{buffer.name!r} cannot follow {self.source.names[0]!r}: its columns are not those of "
+                f"{self.source.names[0]!r}, {listed(self._header)}, but {listed(found)}; "
+                "every file of a folder begins with the same line of names."
+            )
 
     def _first_row(self, buffer: Buffer, refuse: Refuse) -> list[str]:
         """The first row that can be split."""

@@ -108,8 +108,8 @@ class DelimitedStream(Stream):
             return wanted % len(names)
         if len(names) == 1:
             raise InvalidInput(
-                f"{self.name!r} has a single field, {listed(names)!r}, which leaves none beside the label; give "
-                "delimiter= if there are more, or label=False if there is no label."
+                f"{self.name!r} has a single field, {listed(names)!r}, which leaves none beside the label; name "
+                "the delimiter if there are more, or say that there is no label."
             )
         usual = find_label(names) if self.has_names else None
         return names.index(usual) if usual is not None else len(names) - 1

@@ -23,6 +23,8 @@ from askance.stream.source import Source
 
 FORMAT = "rows"
 
+ARRAY = "{} cannot be read: this is a JSON array; one object per line is needed, as jq -c '.[]' writes them."
+
 
 class JsonlStream(Stream):
     """The rows of JSON Lines files."""
@@ -77,7 +79,10 @@ class JsonlStream(Stream):
     def _look_at_first_rows(self) -> None:
         """Settle what the label is, and the kinds of the fields of the first rows."""
         rows = []
-        for _, line in Buffer.of(self._buffer.first_lines(SAMPLE_ROWS), self.name).lines():
+        content = self._buffer.first_lines(SAMPLE_ROWS)
+        if begins_an_array(content):
+            raise InvalidInput(ARRAY.format(repr(self._buffer.name)))
+        for _, line in Buffer.of(content, self.name).lines():
             try:
                 row = read_row(line)
             except ValueError:
@@ -156,6 +161,12 @@ def read_row(line: bytes | BadLine) -> dict[str, Any] | None:
         what = "a list" if isinstance(row, list) else f"{row!r:.40}"
         raise ValueError(f'it is {what}, but each line must be a JSON object such as {{"text": "..."}}.')
     return flatten(row)
+
+
+def begins_an_array(content: bytes) -> bool:
+    """Whether a file is one array of objects; a line that is a list of something else is just a bad line."""
+    content = content.lstrip()
+    return content.startswith(b"[") and content[1:].lstrip()[:1] in (b"{", b"")
 
 
 def _explain(error: ValueError, buffer: Buffer, line: int) -> BadLine:

@@ -158,7 +158,9 @@ def format_of(start: bytes, name: str) -> str:
     if first.startswith(b"{"):
         return "jsonl"
     if first.startswith(b"["):
-        raise InvalidInput(f"{name!r} is one JSON list; write its items one per line, as jq -c '.[]' does.")
+        from askance.stream.jsonl import ARRAY
+
+        raise InvalidInput(ARRAY.format(repr(name)))
     if first.startswith(b"%") or first.lower().startswith((b"@relation", b"@attribute")):
         return "arff"
     if len(start) >= LOOK_AT and len(lines) > 1:

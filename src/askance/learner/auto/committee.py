@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from askance.learner.auto.members import EVEN, ROW, VIEW, learn_member, own_state
+from askance.learner.auto.members import ROW, VIEW, learn_member, own_state
 from askance.learner.auto.views import WATCHED, see, seen_as, watch
 from askance.learner.prototypes import best_except, judge
 from askance.learner.sparse import dot, side
@@ -155,14 +155,14 @@ def learn(parameters, state, event, answer, said, weight):
     note_answer(state, answer, said.predicted, weight)
     emphasis = class_weight(parameters, state, answer)
     judge_members(parameters, state, answer, emphasis * weight ** parameters[IMPORTANCE])
+    emphasis = emphasis ** parameters[BALANCING]
     for member in range(members):
         row = parameters[HEAD + ROW * member : HEAD + ROW * (member + 1)]
         view = seen_as(state, event, view_of(parameters, member))
-        own_emphasis = emphasis ** (parameters[BALANCING] * row[EVEN])
         for vector in range(vectors):
             own = own_state(state, member, vector, vectors, blocks)
             side_of_vector = answer if vectors == 1 else int(answer == vector)
-            learn_member(row, own, view, side_of_vector, state.variances[member * vectors + vector], own_emphasis)
+            learn_member(row, own, view, side_of_vector, state.variances[member * vectors + vector], emphasis)
     if state.extra[WATCHED] <= state.extra[LEARNED]:  # the answer came without a question: the event is new
         watch(state, event)
         note_sizes(parameters, state)

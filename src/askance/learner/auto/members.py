@@ -31,10 +31,9 @@ from askance.learner.update.probit import hazard, learn_moments
 
 PROBIT, ADAPTIVE, PASSIVE = 0, 1, 2
 
-VIEW, RULE, EVEN, OWN = 0, 1, 2, 3
-ROW = 6
-"""Of a member's numbers: the view, the rule, whether rare classes count more, and from there on three parameters of the
-rule."""
+VIEW, RULE, OWN = 0, 1, 2
+ROW = 5
+"""Of a member's numbers: the view, the rule, and from there on three parameters of the rule."""
 BLOCK = 2  # numbers in state.extra for each full covariance
 
 
@@ -47,12 +46,10 @@ class Member(NamedTuple):
     own: tuple[float, float, float]
     """prior_variance and decay for probit; eta, gamma and decay for adaptive regularisation; C for
     passive-aggressive."""
-    is_even: bool = True
-    """Whether classes count in learning as the objective has it, rather than every answer alike."""
 
     @property
     def row(self) -> list[float]:
-        return [float(self.view), float(self.rule), float(self.is_even), *self.own]
+        return [float(self.view), float(self.rule), *self.own]
 
     @property
     def variance(self) -> float:
@@ -72,8 +69,6 @@ LINE_UP = (
     Member("standard-probit-1", STANDARD, PROBIT, (1.0, 1.0, 0.0)),
     Member("standard-probit-10", STANDARD, PROBIT, (10.0, 1.0, 0.0)),
     Member("standard-probit-100", STANDARD, PROBIT, (100.0, 1.0, 0.0)),
-    Member("unit-probit-10-plain", UNIT, PROBIT, (10.0, 1.0, 0.0), is_even=False),
-    Member("standard-probit-10-plain", STANDARD, PROBIT, (10.0, 1.0, 0.0), is_even=False),
     Member("unit-adaptive-10", UNIT, ADAPTIVE, (10.0, 1.0, 1.0)),
     Member("standard-adaptive-1", STANDARD, ADAPTIVE, (1.0, 1.0, 1.0)),
     Member("standard-adaptive-10", STANDARD, ADAPTIVE, (10.0, 1.0, 1.0)),
