@@ -86,7 +86,7 @@ the labels counts; an empty cell says that there was none, and the case is left 
 
 The few constants of `auto` (its line-up, memories, and how classes are weighed) were chosen by some forty trials on the
 fifteen sets of the quick run, mostly on their first two orders: on these sets the numbers flatter it. The other sets of
-the full run were not looked at.
+the full run had no part in that.
 """
 
 
