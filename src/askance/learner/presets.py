@@ -180,7 +180,7 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
     >>> import askance
     >>> clf = askance.make("PAA-I", C=0.5, delta=0.1, random_state=0)
     >>> clf.update
-    PassiveAggressive1(C=0.5, per_class=False)
+    PassiveAggressive1(C=0.5, per_class=False, weighted=False)
     >>> clf.query
     Margin(delta=0.1)
     """
