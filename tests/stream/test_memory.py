@@ -33,6 +33,9 @@ class Endless:
 
 
 def peak():
+    status = pathlib.Path("/proc/self/status")
+    if status.exists():  # what getrusage says there begins with the memory of the parent
+        return next(int(line.split()[1]) / 1024 for line in status.open() if line.startswith("VmHWM"))
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, kilobytes elsewhere
     return used / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
