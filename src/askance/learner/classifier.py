@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, InvalidType
-from askance.learner.budget import Budget, as_budget
+from askance.learner.budget import Budget
 from askance.learner.events import MOST_FEATURES, Events, read_events, read_one, width_of_one
 from askance.learner.labels import distinct_labels, encode, encode_one
 from askance.learner.loop import NOT_GIVEN, Account, Block, Record
@@ -158,7 +158,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         if len(when) not in (0, rows):
             raise InvalidInput(f"there are {len(when)} times for {rows} events.")
         events, answers = self._read(X, y)
-        machine = self._machine_to_play()
+        machine = self._machine()
+        self._open_account(machine)
         n = events.n_events
         record = Record(
             predicted=np.empty(n, np.int32),
@@ -202,8 +203,8 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             When the event came, in seconds; budgets by time need it.
         """
         when = self._times(None if time is None else [time])
-        _, block = self._one_event(x)
-        machine = self._machine_to_play()
+        machine, block = self._one_event(x)
+        self._open_account(machine)
         record, answers = self._single
         machine.play(
             machine.parameters, self._state, self._account, block, when, self._rng.random(1), answers,
@@ -526,13 +527,14 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             machine.remember(self._given())
         return machine
 
-    def _machine_to_play(self) -> Machine:
-        """The compiled combination, with an account that fits its budget: another budget than before opens another."""
-        machine = self._machine()
+    def _open_account(self, machine: Machine) -> None:
+        """Open another account where the budget is another than before; it keeps what the old one knows."""
+        if machine.terms is self._terms:
+            return
         if machine.terms != self._terms:
             account = machine.budget.account(self._account.budget, self._terms)
-            self._account, self._terms = self._account._replace(budget=account), machine.terms
-        return machine
+            self._account = self._account._replace(budget=account)
+        self._terms = machine.terms
 
     @staticmethod
     def _layout(rules: Combination, n_classes: int) -> tuple[Any, ...]:
@@ -616,7 +618,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
 
     def _times(self, times: Any) -> np.ndarray:
         """The times of the events, where the budget reads them."""
-        if not as_budget(self.budget).reads_time:
+        if not isinstance(self.budget, Budget) or not self.budget.reads_time:
             return NO_TIMES
         if times is None:
             raise InvalidInput(
