@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command
 from askance.cli.output import plain
-from askance.cli.run_options import add_algorithm, add_fields, budget_of, choice_of, kinds_of, refuse_with_model
+from askance.cli.run_options import add_algorithm, add_fields, choice_of, kinds_of, model_of
 from askance.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 def prepared(options: argparse.Namespace) -> Pipe:
     """A pipe as the options want it."""
     from askance.errors import InvalidParameter
-    from askance.playing import Model, Pipe
+    from askance.playing import Pipe
 
     if options.time_field and options.per_day is None and not options.load:
         raise InvalidParameter("--time-field is for --per-day, which is missing.")
@@ -70,11 +70,7 @@ def prepared(options: argparse.Namespace) -> Pipe:
             "--algorithm": options.algorithm, "--set": options.settings, "--classes": options.classes,
             "--field": options.kinds, "--raw": options.raw, "--explore": options.explore, "--seed": options.seed,
         }  # fmt: skip
-        refuse_with_model("--load", own)
-        model = Model.load(options.load)
-        budget = budget_of(options)
-        if budget is not None:
-            model.classifier.set_params(budget=budget)
+        model = model_of(options, "--load", options.load, own)
         return Pipe.of(model, options.label, options.time_field)
     if options.classes is None:
         raise InvalidParameter("name the labels there are, for example --classes ham,spam: the first may come late.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from askance.cli.command import Command
 from askance.cli.output import print_json
-from askance.cli.run_options import add_algorithm, add_fields, budget_of, choice_of, kinds_of, refuse_with_model
+from askance.cli.run_options import add_algorithm, add_fields, choice_of, kinds_of, model_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,19 +79,12 @@ def run(options: argparse.Namespace) -> int:
 
 def resumed(options: argparse.Namespace) -> Any:
     """The model to go on with; only its budget can be changed."""
-    from askance.playing import Model
-
     own = {
         "--algorithm": options.algorithm, "--set": options.settings, "--classes": options.classes,
         "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
         "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
     }  # fmt: skip
-    refuse_with_model("--resume", own)
-    model = Model.load(options.resume)
-    budget = budget_of(options)
-    if budget is not None:
-        model.classifier.set_params(budget=budget)
-    return model
+    return model_of(options, "--resume", options.resume, own)
 
 
 command = Command(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from askance.cli.command import whole_number
 
 if TYPE_CHECKING:
+    from askance.playing import Model
     from askance.playing.choice import Choice
 
 USUAL_RATE = 0.05  # of the labels, where neither an algorithm nor a limit is named
@@ -113,10 +114,16 @@ def budget_of(options: argparse.Namespace) -> Any:
     return budget
 
 
-def refuse_with_model(which: str, words: dict[str, Any]) -> None:
-    """Say which options mean nothing where a model brings its own."""
+def model_of(options: argparse.Namespace, which: str, path: str, words: dict[str, Any]) -> Model:
+    """The model to go on with. Only its budget can be changed: of other options, it brings its own."""
     from askance.errors import InvalidParameter
+    from askance.playing import Model
 
     for name, given in words.items():
         if given:
             raise InvalidParameter(f"{name} cannot be changed with {which}: the model brings its own.")
+    model = Model.load(path)
+    budget = budget_of(options)
+    if budget is not None:
+        model.classifier.set_params(budget=budget)
+    return model

@@ -140,8 +140,11 @@ def same_limit(parameters, account, sums, tally, time):
 
 def resume(parameters, account):
     """The pace at which the last call ended."""
-    pace = Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
-    return pace, Sums(account[SUM], account[HOLD_SUM])
+    return pace_of(account), Sums(account[SUM], account[HOLD_SUM])
+
+
+def pace_of(account):
+    return Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
 
 
 def suspend(account, pace, sums):
@@ -160,8 +163,7 @@ def by_events(parameters, account, sums, tally, time):
     """The pace of the next few events."""
     adjust(account, sums, tally)
     income = reckon(parameters, account, tally)
-    account[NEXT] = tally.seen + min(MOST_AT_ONCE, max(1.0, np.floor(WORTH / max(income, account[WANTED]))))
-    return Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
+    return keep_for_a_while(account, tally, income)
 
 
 @on_its_own
@@ -171,16 +173,20 @@ def by_time(parameters, account, sums, tally, time):
     note_time(account, time)
     reckon(parameters, account, tally)
     account[NEXT] = tally.seen + 1.0
-    return Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
+    return pace_of(account)
+
+
+def keep_for_a_while(account, tally, income):
+    """The pace in the account, for the events that bring in about a label."""
+    account[NEXT] = tally.seen + min(MOST_AT_ONCE, max(1.0, np.floor(WORTH / max(income, account[WANTED]))))
+    return pace_of(account)
 
 
 # --- how much may be asked -------------------------------------------------------------------------------
 
 
 def reckon(parameters, account, tally):
-    """Put w and the ceiling into the account, thin out what the scale has no hold of.
-
-    Returns the smallest share promised."""
+    """Settle w and the ceiling by all promises; return the smallest share promised."""
     wanted = inf
     income = 1.0
     ceiling = inf
@@ -189,7 +195,7 @@ def reckon(parameters, account, tally):
         if promise[SHARE] > 0.0:
             allowed = allowed_of_share(promise, tally)
             income = min(income, promise[SHARE])
-            wanted = min(wanted, promise[SHARE] * haste(allowed - tally.asked))
+            wanted = min(wanted, promise[SHARE] * haste((allowed - tally.asked) * (1.0 / LEAD)))
         elif promise[PERIOD] > 0.0:
             first = STEERING + number * PERIODIC
             period = account[first : first + PERIODIC]
@@ -202,11 +208,16 @@ def reckon(parameters, account, tally):
         else:
             allowed = promise[LIMIT]
         ceiling = min(ceiling, np.floor(allowed))
+    settle(account, wanted, ceiling)
+    return income
+
+
+def settle(account, wanted, ceiling):
+    """Put w and the ceiling into the account, and thin out what the scale has no hold of."""
     wanted = max(LEAST_WANTED, min(1.0, wanted))
     account[WANTED] = wanted
     account[CEILING] = ceiling
     account[THINNED] = ROOM * wanted / account[MEAN] if ROOM * wanted < account[MEAN] else 1.0
-    return income
 
 
 def allowed_of_share(promise, tally):
@@ -215,9 +226,9 @@ def allowed_of_share(promise, tally):
     return max(accrued, promise[BURST] + (1.0 - PAID_BACK) * accrued)
 
 
-def haste(credit):
-    """(credit / LEAD)^2, bounded."""
-    ratio = max(0.0, credit) * (1.0 / LEAD)
+def haste(ratio):
+    """(credit / lead)^2 for their ratio, bounded."""
+    ratio = max(0.0, ratio)
     return min(MOST_HASTE, ratio * ratio)
 
 

@@ -28,6 +28,10 @@ class Waiting(NamedTuple):
     def block(self) -> Block:
         return Block(np.array([0, len(self.columns)]), self.columns, self.values)
 
+    def moved(self, kept: np.ndarray) -> Waiting:
+        """The same event where column i is now ``kept[i]``."""
+        return self._replace(columns=kept[self.columns].astype(np.int32))
+
 
 class Answered(NamedTuple):
     """The answer a ticket got, with the event, which a correction needs."""
@@ -88,9 +92,9 @@ class Tickets:
     def move(self, kept: np.ndarray) -> None:
         """The features have new places: column i is now ``kept[i]``."""
         for number, event in self.open.items():
-            self.open[number] = event._replace(columns=kept[event.columns].astype(np.int32))
+            self.open[number] = event.moved(kept)
         for number, (event, answer) in self.answered.items():
-            self.answered[number] = Answered(event._replace(columns=kept[event.columns].astype(np.int32)), answer)
+            self.answered[number] = Answered(event.moved(kept), answer)
 
     # --- as arrays, for files ----------------------------------------------------------------------------
 

@@ -15,23 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from askance.learner import pacing
-from askance.learner.budget import Fixed, Pacing
+from askance.learner.budget import Fixed, Paced, Pacing
 from askance.learner.compile import on_its_own
-from askance.learner.pacing import (
-    CEILING,
-    LEAD,
-    LEAST_WANTED,
-    MEAN,
-    MOST_AT_ONCE,
-    MOST_HASTE,
-    NEXT,
-    ROOM,
-    THINNED,
-    WANTED,
-    adjust,
-    resume,
-)
+from askance.learner.pacing import LEAD, adjust, haste, keep_for_a_while, resume, scaled, settle, suspend
 
 HEAD = 40.0  # labels to begin with
 SPREAD = 4.0  # events for each label until half of the others are spent
@@ -47,18 +33,12 @@ def by_decline(parameters, account, sums, tally, time):
     allowed = min(most, 1.0 + head + (most - head) * tally.seen / (tally.seen + horizon))
     income = (most - head) * horizon / ((tally.seen + horizon) * (tally.seen + horizon))
     lead = min(LEAD, 0.25 * most + 1.0)
-    ratio = max(0.0, allowed - tally.asked) / lead
-    wanted = max(LEAST_WANTED, min(1.0, income * min(MOST_HASTE, ratio * ratio)))
-    account[WANTED] = wanted
-    account[CEILING] = np.floor(allowed)
-    account[THINNED] = ROOM * wanted / account[MEAN] if ROOM * wanted < account[MEAN] else 1.0
-    account[NEXT] = tally.seen + min(MOST_AT_ONCE, max(1.0, np.floor(1.0 / max(income, wanted))))
-    pace, _ = resume(parameters, account)
-    return pace
+    settle(account, income * haste((allowed - tally.asked) / lead), np.floor(allowed))
+    return keep_for_a_while(account, tally, income)
 
 
 @dataclass
-class Gradual(Fixed):
+class Gradual(Paced, Fixed):
     """At most ``n`` labels in all, spread over a stream of unknown length: ever fewer, never quite spent.
 
     Parameters
@@ -67,13 +47,4 @@ class Gradual(Fixed):
         The number of labels.
     """
 
-    kernels: ClassVar = Pacing(resume, pacing.suspend, by_decline, pacing.scaled)
-
-    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
-        account = pacing.fresh_account(0)
-        if old is not None and before is not None:
-            pacing.carry_over(account, [], old, before)
-        return account
-
-    def terms(self) -> list[list[float]]:
-        return self.promises()
+    kernels: ClassVar = Pacing(resume, suspend, by_decline, scaled)
