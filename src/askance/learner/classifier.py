@@ -16,10 +16,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, InvalidType
 from askance.learner.budget import Budget
-from askance.learner.events import MOST_FEATURES, Events, read_events, read_one, width_of_one
+from askance.learner.events import MOST_FEATURES, Events, Preparation, read_events
 from askance.learner.labels import distinct_labels, encode, encode_one
 from askance.learner.loop import NOT_GIVEN, Account, Block, Record
 from askance.learner.machine import Combination, Machine, combine
+from askance.learner.one_event import read_one, width_of_one
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
 from askance.learner.tickets import Tickets, Waiting
@@ -108,7 +109,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     _terms: list[list[float]]
     _tickets: Tickets
     _rng: np.random.Generator
-    _single: tuple[Record, np.ndarray]
+    _single: tuple[Record, np.ndarray, np.ndarray]
     _assembled: Machine
 
     def __init__(
@@ -193,7 +194,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             probabilistic=machine.probabilistic,
         )
 
-    def ask(self, x: Any, time: float | None = None) -> Decision:
+    def ask(self, x: Any, time: float | None = None, explore: float | None = None) -> Decision:
         """Predict one event and decide whether its label is wanted.
 
         Parameters
@@ -201,34 +202,30 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         x : 1-D array-like, 1-row CSR matrix, or pair (columns, values)
         time : float, optional
             When the event came, in seconds; budgets by time need it.
+        explore : float in [0, 1], optional
+            In place of the parameter of that name, for this event: a stream may be explored more at some times than at
+            others. It may exceed the share that a budget allows, which holds nevertheless.
         """
         when = self._times(None if time is None else [time])
         machine, block = self._one_event(x)
         self._open_account(machine)
-        record, answers = self._single
+        record, uniform, answer = self._single
+        parameters = machine.parameters if explore is None else machine.exploring(explore)
+        uniform[0] = self._rng.random()
         machine.play(
-            machine.parameters, self._state, self._account, block, when, self._rng.random(1), answers,
-            machine.weighted, record,
-        )  # fmt: skip
-        chance = float(record.probability[0])
-        predicted = int(record.predicted[0])
-        asked = bool(record.asked[0])
+            parameters, self._state, self._account, block, when, uniform, answer, machine.weighted, record
+        )
+        predicted, asked, chance = record.predicted.item(), record.asked.item(), record.probability.item()
         ticket = None
         if asked:
-            own = slice(block.starts[0], block.starts[1])  # the arrays may hold more
-            event = Waiting(block.columns[own].copy(), block.values[own].copy(), predicted, chance)
-            ticket = self._tickets.issue(int(self._account.counts[0]), event, self.keep)
+            ticket = self._tickets.issue(
+                int(self._account.counts[0]), Waiting.after(block, predicted, chance), self.keep
+            )
         if self.keep_for is not None:
             self._tickets.expire(int(self._account.counts[0]) - self.keep_for)
-        return Decision(
-            label=self.classes_.item(predicted),
-            margin=float(record.margin[0]),
-            probability=chance,
-            asked=asked,
-            weight=1.0 / chance if chance > 0.0 else 0.0,
-            ticket=ticket,
-            audit=bool(record.audit[0]),
-        )
+        weight = 1.0 / chance if chance > 0.0 else 0.0
+        label, audit = self.classes_.item(predicted), record.audit.item()
+        return Decision(label, record.margin.item(), chance, asked, weight, ticket, audit)
 
     def tell(
         self, x: Any = None, y: Any = None, weight: float = 1.0, *, ticket: int | None = None, replace: bool = False
@@ -279,7 +276,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
             if not replace:
                 raise ConflictingAnswer(
                     f"ticket {ticket} was answered {self.classes_.item(before)!r} before; "
-                    f"tell(..., replace=True) makes it {self.classes_.item(answer)!r}."
+                    f"setting 'replace' to true makes it {self.classes_.item(answer)!r}."
                 )
             self._account.counts[2] -= event.predicted != before
         self._teach_one(self._machine(), event.block, answer, 1.0 / event.probability)
@@ -396,6 +393,11 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         """The weights of the constant; zero without one."""
         weights = self._coefficients()
         return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+
+    @property
+    def scores_(self) -> np.ndarray:
+        """The scores of the event that was predicted last, one for each weight vector."""
+        return self._state.scores.copy()
 
     @property
     def events_seen_(self) -> int:
@@ -640,8 +642,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "_state"):
             self._begin_with_one(x)
         machine = self._machine()
-        events = read_one(x, self.n_features_in_)
-        return machine, next(events.blocks(machine.preparation))[1]
+        return machine, read_one(x, self.n_features_in_, machine.preparation)
 
     def _classes_for_one(self) -> np.ndarray:
         """The classes, where an event or a label comes alone."""
@@ -657,7 +658,7 @@ class ActiveClassifier(ClassifierMixin, BaseEstimator):
     def _begin_with_one(self, x: Any) -> None:
         classes = self._classes_for_one()
         n_features = self.n_features or width_of_one(x)
-        read_one(x, n_features)
+        read_one(x, n_features, Preparation(normalise=False, intercept=-1))
         self._begin(classes, n_features)
 
     def _look(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -689,7 +690,8 @@ def _writable(array: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else np.array(array)
 
 
-def _room_for_one() -> tuple[Record, np.ndarray]:
+def _room_for_one() -> tuple[Record, np.ndarray, np.ndarray]:
+    """For one event: what is decided, its random number, and its answer, which is not there yet."""
     decided = np.empty(1, np.bool_), np.empty(1, np.bool_)
     record = Record(np.empty(1, np.int32), np.empty(1), np.empty(0), np.empty(1), *decided)
-    return record, np.array([NOT_GIVEN], np.int32)
+    return record, np.empty(1), np.array([NOT_GIVEN], np.int32)

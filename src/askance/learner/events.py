@@ -128,7 +128,7 @@ class Preparation(NamedTuple):
         if not (self.normalise or self.intercept >= 0 or has_zeros):
             return block
         n_rows = len(block.starts) - 1
-        new = _room(n_rows, len(block.values) + n_rows)
+        new = room_for(n_rows, len(block.values) + n_rows)
         specialise(gather)(*block, self.normalise, self.intercept, *new)
         return new
 
@@ -160,7 +160,7 @@ class DenseEvents(Events):
     def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
         for first in range(0, self.n_events, self._rows_at_once):
             rows = np.array(self._X[first : first + self._rows_at_once], dtype=np.float64, order="C")
-            block = _room(len(rows), rows.size + 1)  # one more: compress writes before it knows
+            block = room_for(len(rows), rows.size + 1)  # one more: compress writes before it knows
             specialise(compress)(rows, *block)
             yield slice(first, first + len(rows)), preparation.apply(block, has_zeros=False)
 
@@ -224,45 +224,7 @@ def read_events(X: Any) -> Events:
     return DenseEvents(numbers(X))
 
 
-# --- one event -------------------------------------------------------------------------------------------
-
-
-def read_one(x: Any, n_features: int) -> Events:
-    """Check one event, in any of the forms it may come in, and make it playable."""
-    if sp.issparse(x):
-        x = x.tocsr()
-        if x.shape != (1, n_features):
-            raise InvalidInput(f"one event is a matrix of shape (1, {n_features}), got shape {x.shape}.")
-        return SparseEvents(x.indptr, x.indices, numbers(x.data), n_features)
-    if _is_pair(x):
-        columns, values = numbers(x[0]), numbers(x[1])
-        if columns.dtype.kind not in "iu" and columns.size:
-            raise InvalidInput(f"the columns of an event must be whole numbers, got {columns.dtype}.")
-        if columns.size != values.size:
-            raise InvalidInput(f"the event has {columns.size} columns but {values.size} values; they go in pairs.")
-    else:
-        row = numbers(x)
-        if row.ndim == 2 and len(row) == 1:
-            row = row[0]
-        if row.ndim != 1 or row.size != n_features:
-            raise InvalidInput(f"one event has {n_features} features, got an array of shape {row.shape}.")
-        columns = np.flatnonzero(row).astype(np.int32)
-        values = row[columns]
-    return SparseEvents(np.array([0, columns.size], np.int32), columns, values, n_features)
-
-
-def width_of_one(x: Any) -> int:
-    """The number of features that one event tells of."""
-    if _is_pair(x):
-        raise InvalidInput(
-            "a pair (columns, values) does not tell the number of features; give n_features= to the classifier."
-        )
-    shape = np.shape(x)
-    return int(shape[-1]) if shape else 0
-
-
-def _is_pair(x: Any) -> bool:
-    return isinstance(x, tuple) and len(x) == 2 and np.ndim(x[0]) == 1 and np.ndim(x[1]) == 1
+# --- details ---------------------------------------------------------------------------------------------
 
 
 def numbers(x: Any) -> np.ndarray:
@@ -283,9 +245,6 @@ def _shortened(x: Any) -> str:
     return text if len(text) < 80 else text[:76] + " ..."
 
 
-# --- details ---------------------------------------------------------------------------------------------
-
-
 def _inspected(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> tuple[int, ...]:
     bits, *limits = BITS[values.dtype.char]
     return specialise(inspect)(starts, columns, values.view(bits), *limits, n_features)
@@ -297,7 +256,8 @@ BITS: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _room(n_rows: int, n_entries: int) -> Block:
+def room_for(n_rows: int, n_entries: int) -> Block:
+    """Arrays for this many rows and entries."""
     return Block(np.empty(n_rows + 1, np.int32), np.empty(n_entries, np.uint32), np.empty(n_entries))
 
 

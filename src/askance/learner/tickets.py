@@ -24,6 +24,15 @@ class Waiting(NamedTuple):
     predicted: int
     probability: float
 
+    @classmethod
+    def after(cls, block: Block, predicted: int, probability: float) -> Waiting:
+        """The one event of a block that nobody else will write to, once it was decided."""
+        size = block.starts[1]
+        columns, values = block.columns[:size], block.values[:size]
+        if 2 * size < len(block.columns):  # it would keep much empty room alive
+            columns, values = columns.copy(), values.copy()
+        return cls(columns, values, predicted, probability)
+
     @property
     def block(self) -> Block:
         return Block(np.array([0, len(self.columns)]), self.columns, self.values)
