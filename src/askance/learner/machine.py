@@ -39,15 +39,20 @@ class Combination:
             raise InvalidParameter(f'normalize must be None or "l2", got {self.normalize!r}.')
         if not isinstance(self.intercept, bool | np.bool_):
             raise InvalidType(f"intercept must be True or False, got {self.intercept!r}.")
-        explore = self.explore
-        if isinstance(explore, bool) or not isinstance(explore, int | float | np.integer | np.floating):
-            raise InvalidType(f"explore must be a share of the events in [0, 1], got {explore!r}.")
-        if not 0.0 <= explore <= 1.0:
-            raise InvalidParameter(f"explore must be a share of the events in [0, 1], got {explore}.")
+        explore = check_explore(self.explore)
         if explore >= self.budget.least_share():
             raise InvalidParameter(
                 f"explore={explore} would spend all of {self.budget!r}; explore less than {self.budget.least_share()}."
             )
+
+
+def check_explore(explore: Any) -> float:
+    """A probability for every event, or a sentence."""
+    if isinstance(explore, bool) or not isinstance(explore, int | float | np.integer | np.floating):
+        raise InvalidType(f"explore must be a share of the events in [0, 1], got {explore!r}.")
+    if not 0.0 <= explore <= 1.0:
+        raise InvalidParameter(f"explore must be a share of the events in [0, 1], got {explore}.")
+    return float(explore)
 
 
 def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any, explore: Any) -> Combination:
@@ -104,6 +109,10 @@ class Machine:
         self.preparation = Preparation(rules.normalize == "l2", n_features if rules.intercept else -1)
         self.weighted = bool(rules.update.weighted)
         self.probabilistic = rules.update.probabilistic
+
+    def exploring(self, explore: Any) -> Parameters:
+        """The parameters with another least probability of asking."""
+        return self.parameters._replace(explore=check_explore(explore))
 
     def remember(self, given: tuple[Any, ...]) -> None:
         """Keep what this machine was made from, by identity and, for rules, by value."""

@@ -145,13 +145,13 @@ BY_NAME = {name.casefold(): row for row in PRESETS for name in (row.name, *row.a
 def find(name: str) -> Preset:
     """The preset of this name, in whatever case."""
     if not isinstance(name, str):
-        raise InvalidType(f"the name of an algorithm is a string, got {name!r}; askance.algorithms() lists them.")
+        raise InvalidType(f"the name of an algorithm is a string, got {name!r}; 'askance algorithms' lists them.")
     found = BY_NAME.get(name.strip().casefold())
     if found is None:
         spelled = {spelling.casefold(): spelling for row in PRESETS for spelling in (row.name, *row.aliases)}
         close = difflib.get_close_matches(name.strip().casefold(), spelled, n=3, cutoff=0.4)
         advice = f"Did you mean {' or '.join(spelled[key] for key in close)}? " if close else ""
-        raise UnknownAlgorithm(f"there is no algorithm {name!r}. {advice}askance.algorithms() lists all of them.")
+        raise UnknownAlgorithm(f"there is no algorithm {name!r}. {advice}'askance algorithms' lists all of them.")
     return found
 
 
