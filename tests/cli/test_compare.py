@@ -37,7 +37,7 @@ def test_a_table_of_means_and_one_of_ranks(file: Path, tmp_path: Path) -> None:
     result = run(str(file), "-a", "PAA-I:C=0.1", "-a", "RPA-I", "-a", "SOL-diag:eta=1,gamma=1", *QUICK, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "events: 1,500 events, 6 features, 2 classes" in result.stdout
-    assert "5%" in result.stdout
+    assert "5 %" in result.stdout
     assert "all labels" in result.stdout
     assert "mean rank" in result.stdout
     assert "*" in result.stdout  # the best is marked even where nothing is bold

@@ -129,7 +129,7 @@ def test_answers_come_late_in_any_order_by_id_or_ticket_and_twice() -> None:
         assert session.say({"ticket": 1, "label": "spam"})["learned"]
         assert not session.say({"ticket": 1, "label": "spam"})["learned"]  # the same again changes nothing
         refused = session.say({"ticket": 1, "label": "ham"})["error"]
-        assert refused.endswith("was answered 'spam' before; \"replace\": true makes it 'ham'.")
+        assert refused.endswith("was answered 'spam' before; setting 'replace' to true makes it 'ham'.")
         assert session.say({"ticket": 1, "label": "ham", "replace": True})["learned"]
         assert session.say({"ticket": 2, "label": None}) == {"ticket": 2, "id": "m1", "label": None, "learned": False}
         assert "no open ticket 2" in session.say({"ticket": 2, "label": "ham"})["error"]

@@ -67,6 +67,10 @@ def test_a_figure_is_played_shown_and_written(askance, tmp_path):
     [
         (["paper4-tabel2"], "there is no experiment 'paper4-tabel2'; did you mean 'paper4-table2'?"),
         (["paper4-fig7", "--only", "letter"], "paper4-fig7 has no data set 'letter'; it has w8a, german."),
+        (
+            ["paper4-fig7", "paper4-table2", "--only", "nix"],
+            "none of the 2 experiments has a data set 'nix'; they have w8a, german.",
+        ),
         (["paper4-fig7", "--only", "german", "--permutations", "0"], "must be a whole number, 1 or more"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -168,8 +169,7 @@ def test_a_class_that_turns_up_late_is_not_missed(tmp_path: Path) -> None:
         piped = run("-", stdin=source)
     assert piped.returncode == 2
     assert (
-        "event 9,001 of '-' has the label 'c', which is not one of the classes a, b (--classes names all"
-        in piped.stderr
+        "event 9,001 of '-' has the label 'c', which is not one of the classes a, b (name all classes" in piped.stderr
     )
 
 
@@ -386,9 +386,13 @@ def test_the_bar_is_on_standard_error_so_that_json_stays_json(tmp_path: Path) ->
         [sys.executable, "-m", "askance", "run", path, "--json"], stdout=subprocess.PIPE, stderr=theirs, text=True
     )
     os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is gone when the command has ended
+        while part := os.read(ours, 1 << 16):  # read as it comes: a terminal holds a few kilobytes only
+            shown += part
     output, _ = done.communicate(timeout=120)
-    assert "playing" in os.read(ours, 1 << 16).decode(errors="replace")
     os.close(ours)
+    assert b"playing" in shown
     assert json.loads(output)["events"] == 40_000
 
 
@@ -445,13 +449,13 @@ def test_memory_that_ends_anywhere_is_one_sentence() -> None:
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_advice_is_for_the_command_line(tmp_path: Path) -> None:
+def test_advice_can_be_followed_on_the_command_line_as_in_python(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"size": 1, "y": 0}\n{"size": 2, "y": 1}\n' * 600 + '{"size": "big", "y": 1}\n')
-    assert "'big' is not a number (--field size=category allows any)." in run("a.jsonl", cwd=tmp_path).stderr
-    assert "(--field size=category allows any)" in run("a.jsonl", "--skip-bad-lines", cwd=tmp_path).stdout
+    assert "'big' is not a number; the kind 'category' allows any value." in run("a.jsonl", cwd=tmp_path).stderr
+    assert "the kind 'category' allows any value" in run("a.jsonl", "--skip-bad-lines", cwd=tmp_path).stdout
     assert "'askance algorithms' lists all of them." in run("a.jsonl", "-a", "PAX", cwd=tmp_path).stderr
     (tmp_path / "b.csv").write_text("a,y\n1,0\n")
-    assert "give --format if they are all alike" in run(str(tmp_path)).stderr
+    assert "name the format if they are all alike" in run(str(tmp_path)).stderr
 
 
 def test_a_limit_per_day_is_said_in_words(tmp_path: Path) -> None:
@@ -459,3 +463,23 @@ def test_a_limit_per_day_is_said_in_words(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     result = run("a.jsonl", "--per-day", "5", "--time-field", "at", cwd=tmp_path)
     assert "D-ADA, at most 5 labels a day" in " ".join(result.stdout.split())
+
+
+def test_a_quantity_is_not_taken_for_classes_unless_they_are_named(tmp_path: Path) -> None:
+    numbers = [n / 8 for n in range(80)]
+    (tmp_path / "a.csv").write_text("a,price\n" + "".join(f"{n},{n}\n" for n in numbers))
+    result = run("a.csv", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "askance run: the labels of 'a.csv' are 80 different numbers, such as 0.125, which look like a quantity rather "
+        "than classes; is it the right field?\n"
+    )
+    classes = ",".join(map(str, numbers))
+    assert len(found("a.csv", "--classes", classes, cwd=tmp_path)["classes"]) == 80
+
+
+def test_a_word_after_numbers_is_a_class_if_it_is_named(tmp_path: Path) -> None:
+    rows = [f'{{"a": {n % 3}, "label": {n % 2}}}' for n in range(1100)]
+    (tmp_path / "a.jsonl").write_text("\n".join([*rows, '{"a": 1, "label": "unknown"}']) + "\n")
+    assert "'unknown' is not a whole number as the labels before it are" in run("a.jsonl", cwd=tmp_path).stderr
+    assert found("a.jsonl", "--classes", "0,1,unknown", cwd=tmp_path)["classes"] == ["0", "1", "unknown"]

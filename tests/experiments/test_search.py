@@ -8,7 +8,7 @@ from tests.data import load
 from tests.experiments.streams import blobs
 
 from askance.experiments import Candidate, Sweep
-from askance.experiments.search import DELTA, KNOBS, Knob, asks_at_random, find_scales, knob_of
+from askance.experiments.search import DELTA, KNOBS, Found, Knob, asks_at_random, find_scales, knob_of
 from askance.learner import query
 
 
@@ -69,7 +69,8 @@ def test_a_rule_that_asks_for_more_at_the_least_says_so_instead_of_failing():
         assert not found[ratio].reached
         assert found[ratio].limit == "at the least"
         assert found[ratio].ratio == pytest.approx(0.12, rel=0.02)
-    assert found[0.05].note(0.1234) == "asks for 12.34% at the least"
+    assert found[0.05].note(0.1234) == "asks for 12.34 % at the least"
+    assert Found(0.01, 1.0, 0.0097, False, "jumps").note(0.0097) == "asks for 0.97 %, no scale comes nearer"
     assert found[0.3].reached
     assert len(tried) < 25
 

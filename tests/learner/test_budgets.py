@@ -347,3 +347,36 @@ def test_a_refused_call_does_not_begin_a_classifier(stream):
     with pytest.raises(InvalidInput, match="times for"):
         clf.run(X, y, times=[1.0, 2.0])
     assert not hasattr(clf, "classes_")
+
+
+def test_another_rate_counts_from_the_change(stream):
+    X, y = stream
+    for first, second in ((None, Rate(0.02)), (Rate(0.3), Rate(0.02)), (Rate(0.01), Rate(0.2))):
+        clf = askance.make("PAA-I", budget=first, random_state=0)
+        clf.run(X[:5000], y[:5000])
+        clf.set_params(budget=second)
+        trace = clf.run(X[5000:], y[5000:])
+        assert trace.asked.sum() == pytest.approx(second.r * len(trace.asked), rel=0.1)
+        assert trace.asked.sum() <= allowed(second.r, len(trace.asked))
+        assert trace.probability.all()
+
+
+def test_a_rate_that_gets_company_counts_on(stream):
+    X, y = stream
+    alone, joined = (askance.make("PAA-I", budget=Rate(0.05), random_state=0) for _ in range(2))
+    for clf in (alone, joined):
+        clf.run(X[:5000], y[:5000])
+    joined.set_params(budget=Rate(0.05) & Fixed(10**6))
+    rest = [clf.run(X[5000:], y[5000:]).asked for clf in (alone, joined)]
+    assert np.array_equal(*rest)
+
+
+@pytest.mark.parametrize("name", ["PAA-I", "SOAL-diag", "RPA-I"])
+def test_a_stream_that_begins_late_in_a_day_spreads_the_next_one(name, stream):
+    X, y = stream
+    times = 23 * 3600.0 + 60.0 * np.arange(60 + 1440)
+    clf = askance.make(name, budget=PerPeriod(50, "1d"), random_state=0)
+    asked = clf.run(X[: len(times)], y[: len(times)], times=times).asked
+    by_hour = np.bincount((times[asked] // 3600).astype(int), minlength=48)[24:]
+    assert by_hour.sum() >= 45
+    assert by_hour.max() <= 10

@@ -124,3 +124,62 @@ def test_a_cache_folder_that_cannot_be_written_does_no_harm(tmp_path):
     (tmp_path / "file").write_text("in the way")
     code = "print(json.dumps(play(askance.make('PE', random_state=0))))"
     assert in_a_new_process(code, tmp_path / "file")["misses"] == 1
+
+
+def test_an_edit_behind_two_dots_takes_effect(tmp_path):
+    package = tmp_path / "settings_of_mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("from settings_of_mine import inner\n")
+    code = """
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import settings_of_mine
+        from askance import updates
+        def rate(parameters, margin, variance, squared_length, tally): return settings_of_mine.inner.RATE
+        class Mine(askance.queries.QueryRule):
+            probability = staticmethod(rate)
+        clf = askance.ActiveClassifier(query=Mine(), random_state=0)
+        print(json.dumps({"probability": clf.run(X, y).probability[0]}))
+    """.replace("sys.argv[1]", repr(str(tmp_path)))
+    for wanted in (0.25, 0.75):
+        (package / "inner.py").write_text(f"RATE = {wanted}\n")
+        found = in_a_new_process(code, tmp_path / "cache", PYTHONDONTWRITEBYTECODE="1")
+        assert found["probability"] == wanted
+
+
+def test_a_redefinition_reaches_a_classifier_that_has_begun(tmp_path):
+    code = """
+        from askance.updates import Kernels, UpdateRule, add, linear_margin, sign
+        from typing import ClassVar
+        STEP = 1.0
+        def step(): return STEP
+        def learn(parameters, state, event, answer, said, weight): add(state.table, 0, event, sign(answer) * step())
+        class Mine(UpdateRule):
+            binary: ClassVar = Kernels(linear_margin, learn)
+        clf = askance.ActiveClassifier(Mine(), askance.queries.Always(), classes=[0, 1])
+        seen = []
+        def look(): seen.append(clf.partial_fit([[1.0, 0.0]], [1]).coef_[0, 0])
+        look()
+        STEP = 5.0
+        look()
+        def step(): return 20.0
+        look()
+        def twice(parameters, state, event, answer, said, weight): add(state.table, 0, event, 100.0)
+        Mine.binary = Kernels(linear_margin, twice)
+        look()
+        print(json.dumps(seen))
+    """
+    assert in_a_new_process(code, tmp_path) == [1.0, 6.0, 26.0, 126.0]
+
+
+def test_a_misspelt_name_is_told(tmp_path):
+    code = """
+        def rate(parameters, margin, variance, squared_length, tally): return marging
+        class Mine(askance.queries.QueryRule):
+            probability = staticmethod(rate)
+        try:
+            askance.ActiveClassifier(query=Mine()).run(X, y)
+        except askance.errors.InvalidKernel as error:
+            print(json.dumps(str(error)))
+    """
+    assert "marging" in in_a_new_process(code, tmp_path)

@@ -25,6 +25,7 @@ RULES = [
     u.AsymmetricAdaptiveSparseSketched(eta=0.2, weighted=True),
     u.DualAveraging(eta=0.1, weighted=True),
     u.MirrorDescent(eta=0.1, weighted=True),
+    u.Probit(weighted=True),
 ]
 MANY = [u.Perceptron(weighted=True), u.PassiveAggressive1(C=0.05, weighted=True), u.DualAveraging(0.1, weighted=True)]
 
@@ -138,3 +139,30 @@ def test_a_huge_weight_ends():
     x, answer = x_and_answer()
     clf.tell(x, answer, weight=1e300)
     assert np.isfinite(clf.coef_).all()
+
+
+def test_both_sketches_decide_alike_with_weights_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 30))
+    y = (X[:, 0] > 0).astype(int)
+    sketched, sparse = (
+        askance.make(name, sketch_size=3, weighted=True, random_state=0).run(X, y) for name in ("SOA3", "SSOA3")
+    )
+    assert np.array_equal(sketched.asked, sparse.asked)
+    assert np.array_equal(sketched.predicted, sparse.predicted)
+
+
+def test_probit_takes_a_weight_in_one_step_as_printed_or_as_so_many_answers():
+    x = [1.0, -2.0, 0.5]
+    printed, repeated = (
+        askance.ActiveClassifier(u.Probit(weighted=True, as_printed=choice), classes=[0, 1]) for choice in (True, False)
+    )
+    for clf in (printed, repeated):
+        clf.tell(x, 1, weight=100.0)
+    hundred = askance.ActiveClassifier(u.Probit(), classes=[0, 1])
+    for _ in range(100):
+        hundred.tell(x, 1)
+    assert repeated.decision_function([x]) == pytest.approx(hundred.decision_function([x]), rel=1e-12)
+    assert printed.decision_function([x]) > 1.2 * hundred.decision_function([x])
+    assert askance.make("UOAL-entropy").update.as_printed
+    assert askance.make("BOAL-entropy", weighted=True).update.weighted

@@ -217,3 +217,23 @@ def test_a_store_that_is_made_smaller_shrinks_and_a_bad_size_is_refused_before_a
             clf.forget(ticket)
     with pytest.raises(InvalidType, match="leave weight out"):
         clf.tell(ticket=4, y="ham", weight=2.0)
+
+
+def test_a_played_stream_ages_tickets_too_and_answered_ones_age_by_their_event():
+    X, y = a_stream(200)
+    clf = a_classifier("PA-I", keep_for=5)
+    first = clf.ask(X[0]).ticket
+    clf.run(X[1:100], y[1:100])
+    assert clf.pending == []
+    with pytest.raises(AskanceError, match="no open ticket"):
+        clf.tell(ticket=first, y="spam")
+    clf = a_classifier("PA-I", keep_for=5)
+    for x in X[:4]:
+        clf.ask(x)
+    for ticket in (4, 1):  # not in the order of the events
+        clf.tell(ticket=ticket, y="spam")
+    for x in X[4:7]:
+        clf.ask(x)
+    with pytest.raises(AskanceError, match="no open ticket 1"):
+        clf.tell(ticket=1, y="ham", replace=True)
+    clf.tell(ticket=4, y="ham", replace=True)

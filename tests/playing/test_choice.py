@@ -33,3 +33,9 @@ def test_what_cannot_work_is_refused_before_anything_is_read():
         Choice("PAA-I", {"C": -1}).check()
     with pytest.raises(InvalidParameter, match="has no parameter 'C'"):
         Choice(parameters={"C": 1.0}).check()
+
+
+@pytest.mark.parametrize("letter", ["budget", "classes", "explore", "intercept", "n_features", "random_state"])
+def test_what_every_algorithm_takes_is_not_one_of_its_parameters(letter):
+    with pytest.raises(InvalidParameter, match=f"'{letter}' is no parameter of an algorithm; it is set on its own"):
+        Choice("PAA-I", {letter: 1}).make([0, 1])

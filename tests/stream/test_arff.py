@@ -218,3 +218,9 @@ def test_spoiled_rows_are_refused_or_right(content, piece):
 def test_junk_is_an_error_in_one_sentence_or_rows(content, skip):
     with slow.clear_errors():
         slow.played(open_stream(io.BytesIO(content), format="arff", skip_bad_lines=skip, hash_bits=10))
+
+
+def test_an_attribute_called_id_is_left_out_unless_it_is_declared():
+    head = "@relation r\n@attribute id numeric\n@attribute a numeric\n@attribute class {p,q}\n@data\n"
+    assert rows_of(head + "1,0.5,p\n2,0.25,q\n") == ([{0: 0.5}, {0: 0.25}], ["p", "q"])
+    assert rows_of(head + "1,0.5,p\n2,0.25,q\n", features={"id": "number"})[0][1] == {0: 2.0, 1: 0.25}

@@ -94,7 +94,7 @@ def test_the_label_can_be_any_field_by_its_full_name():
     assert slow.played(stream) == ([{0: 1.0}], ["x"])
     with pytest.raises(InvalidParameter, match="has a field 'nope' to be the label; there are: a, meta.truth"):
         read([{"a": 1, "meta": {"truth": "x"}}], label="nope")
-    with pytest.raises(InvalidParameter, match="names, no numbers"):
+    with pytest.raises(InvalidParameter, match="have names; the number 0 is none"):
         read([{"a": 1}], label=0)
 
 
@@ -122,7 +122,7 @@ def test_kinds_can_be_given_and_numbers_may_be_written_as_strings():
         (b'{"a": 1e200}', "field 'a'", "is too large, its square overflows"),
         (b'{"a": 1' + b"0" * 400 + b"}", "field 'a'", "'inf' is not finite"),
         (b'{"a": 1' + b"0" * 9000 + b"}", None, "it contains a number with thousands of digits."),
-        (b'{"a": "x"}', "field 'a'", "'x' is not a number (features={'a': 'category'} allows any)."),
+        (b'{"a": "x"}', "field 'a'", "'x' is not a number; the kind 'category' allows any value."),
         (b'{"a": ["x"]}', "field 'a'", "a number is expected, got list"),
         (b'{"a": 1, "y": "x"}', "field 'y'", "the label 'x' is not a whole number"),
         (b'{"a": 1, "y": ["x"]}', "field 'y'", "a label is text or a number"),

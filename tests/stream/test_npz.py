@@ -145,10 +145,10 @@ def test_values_that_cannot_be_learned_from_are_bad_rows(value):
     ("arrays", "reason"),
     [
         ({"Z": np.ones(3)}, "holds neither an array X nor"),
-        ({"X": np.ones(3)}, "X must be a two-dimensional array of numbers"),
-        ({"X": np.array([["a"]])}, "X must be a two-dimensional array of numbers"),
-        ({"X": np.ones((3, 2)), "y": np.ones(2)}, "3 rows, but labels of the shape"),
-        ({"X": np.array([[object()]], dtype=object)}, "numbers are needed"),
+        ({"X": np.ones(3)}, "must be a two-dimensional array of numbers"),
+        ({"X": np.array([["a"]])}, "must be a two-dimensional array of numbers"),
+        ({"X": np.ones((3, 2)), "y": np.ones(2)}, "3 rows, but its labels 'y' have the shape"),
+        ({"X": np.array([[object()]], dtype=object)}, "Python objects, which are never read; save it as numbers"),
         (sparse([0], [0, 2], (1, 1), data=2), "do not fit"),
         (sparse([5], [0, 1], (1, 1)), "outside the 1"),
         (sparse([-1], [0, 1], (1, 1)), "outside the 1"),
@@ -216,3 +216,21 @@ def test_a_damaged_array_inside_a_sound_archive_is_refused_or_read(header, body)
 def test_junk_is_refused(content):
     with pytest.raises(InvalidInput):
         read(content)
+
+
+def test_a_single_array_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((3, 2)))
+    with pytest.raises(InvalidInput, match="'a.npy' holds a single array"):
+        open_stream(tmp_path / "a.npy")
+
+
+def test_the_arrays_that_are_there_are_named():
+    with pytest.raises(InvalidInput, match="there are: features, target"):
+        read(archive(features=np.ones((3, 2)), target=np.ones(3)))
+
+
+def test_other_zip_archives_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        file.writestr("a.csv", "a,label\n1,0\n")
+    with pytest.raises(InvalidInput, match="'a.zip' is a zip archive without NumPy arrays; unpack it first"):
+        open_stream(tmp_path / "a.zip")

@@ -116,6 +116,6 @@ def test_fields_that_cannot_be_told_apart_are_refused():
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     with pytest.raises(InvalidInput, match="two fields with the same name"):
         read(written(twice), label=False)
-    with pytest.raises(InvalidInput, match="no fields beside the label"):
+    with pytest.raises(InvalidInput, match="a single field, 'a', which leaves none beside"):
         read(written({"a": [1]}))
     assert slow.played(read(written({"a": [1]}), label=False))[0] == [{0: 1.0}]

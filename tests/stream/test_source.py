@@ -190,3 +190,13 @@ def test_names_without_compression():
     assert without_compression("a.csv.GZ") == "a.csv"
     assert without_compression("a.csv") == "a.csv"
     assert len(Source(io.BytesIO(b""))) == 1
+
+
+@pytest.mark.parametrize("skip_bad_lines", [False, True])
+def test_a_file_with_names_after_one_without_is_refused(skip_bad_lines, tmp_path):
+    (tmp_path / "a.csv").write_text("1,2,x\n3,4,y\n")
+    (tmp_path / "b.csv").write_text("size,age,label\n1,2,x\n3,4,y\n")
+    with pytest.raises(
+        InvalidInput, match="'b.csv' begins with a line of names, size, age, label, but 'a.csv' does not"
+    ):
+        slow.played(open_stream(tmp_path, skip_bad_lines=skip_bad_lines))

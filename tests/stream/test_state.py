@@ -83,3 +83,21 @@ def test_a_damaged_state_is_refused(format):
             state[name] = "junk"
             with pytest.raises(InvalidInput):
                 open_stream(io.BytesIO(halves(format)[0]), format=format, state=state)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_field_of_the_label_is_remembered(suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "csv":
+        path.write_text("spam,size,age\nyes,1,2\nno,3,4\n")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(
+            pa.table({"spam": ["yes", "no"], "size": [1, 3], "age": [2, 4]}), path
+        )
+    with open_stream(path, raw=True, label="spam") as stream:
+        first = slow.played(stream)
+        state = stream.state()
+    with open_stream(path, raw=True, state=state) as stream:
+        assert slow.played(stream) == first
+        assert first == ([{0: 1.0, 1: 2.0}, {0: 3.0, 1: 4.0}], ["yes", "no"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.stream import labels as module
-from askance.stream.labels import Labels
+from askance.stream.labels import Labels, refuse_quantities
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_labels_come_back_in_their_kind():
 
 def test_python_objects_are_labels_too():
     labels = Labels("text")
-    assert [labels.of(label) for label in ("a", 1, 1.0, True, None, "")] == ["a", "1", "1.0", "1", None, None]
+    assert [labels.of(label) for label in ("a", 1, 1.0, True, None, "")] == ["a", "1", "1", "1", None, None]
     labels = Labels("int")
     assert [labels.of(label) for label in (1, 1.0, True, "2")] == [1, 1, 1, 2]
     for wrong in (1.5, "x", ["a"], 2**60):
@@ -70,3 +70,33 @@ def test_python_objects_are_labels_too():
 def test_kinds_that_do_not_exist_are_refused():
     with pytest.raises(InvalidParameter, match="labels must be one of 'int', 'float', 'text'"):
         Labels("words")
+
+
+def test_a_number_and_its_text_are_the_same_label():
+    labels = Labels()
+    labels.settle_by_values([1, "1", 1.0, True, "spam"])
+    assert [labels.of(label) for label in (1, "1", 1.0, True, 0, 0.0, False, 2.5, "spam")] == [
+        "1", "1", "1", "1", "0", "0", "0", "2.5", "spam",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("distinct", "events", "sentence"),
+    [
+        (np.arange(60) / 7, 10_000, "are 60 different numbers, such as 0.142857, which look like a quantity"),
+        (np.arange(400), 600, "600 events of 'a.csv' have 400 different labels, such as '0', so that most events"),
+        (np.array([f"k{n}" for n in range(101)]), 101, "101 different labels, such as 'k0'"),
+    ],
+)
+def test_quantities_and_keys_are_not_taken_for_classes(distinct, events, sentence):
+    with pytest.raises(InvalidInput, match=sentence) as caught:
+        refuse_quantities(distinct, events, "a.csv")
+    assert str(caught.value).endswith("is it the right field?")
+
+
+@pytest.mark.parametrize(
+    ("distinct", "events"),
+    [(np.arange(400), 1000), (np.arange(200) * 1.0, 1000), (np.array([0.5, 1.5]), 2), (np.arange(26), 30)],
+)
+def test_many_classes_and_few_events_are_taken(distinct, events):
+    refuse_quantities(distinct, events, "a.csv")

@@ -31,7 +31,6 @@ from askance.cli import (
     token,
 )
 from askance.cli.command import Command, Parser, nearest
-from askance.cli.wording import in_options
 from askance.errors import AskanceError
 
 COMMANDS: dict[str, Command] = {
@@ -83,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (AskanceError, OSError) as error:
         forget_output()
-        complain(words, in_options(str(error), has_field_option=named(words) in ("run", "pipe")))
+        complain(words, str(error))
         return 2
     except MemoryError as error:
         forget_output()

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from askance.cli.output import console
 from askance.experiments import Progress, Results, Sweep
+from askance.experiments.curves import target_name
 from askance.experiments.statistics import Line, lines, rank_table
 
 
@@ -137,16 +138,6 @@ def cell(line: Line | None) -> Text:
     if line.is_best:
         return Text(f"{text} *", style="bold")
     return Text(f"{text} =" if line.is_as_good else f"{text}  ")
-
-
-def target_name(results: Results, target: float) -> str:
-    """A target in words: 5%, 500 labels, all labels."""
-    kind = results.settings["kind"]
-    if target not in results.targets:
-        return "all labels"
-    if kind == "ratio":
-        return f"{100 * target:.3g}%"
-    return f"{target:,.0f} labels" if kind == "budget" else f"scale {target:g}"
 
 
 def duration(seconds: float) -> str:

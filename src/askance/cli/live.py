@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -27,8 +28,9 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 def need_live_packages() -> None:
     """Say what to install where a part is missing."""
-    # scikit-learn imports pandas where it is installed, which would cost a service 100 MB and a second for nothing.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    from askance.live.memory import load_less
+
+    load_less()
     try:
         import httptools  # noqa: F401
         import jinja2  # noqa: F401
@@ -40,12 +42,21 @@ def need_live_packages() -> None:
         raise InvalidParameter(f"the live service needs {error.name}: pip install 'askance[live]'.") from None
 
 
-def read_config(options: argparse.Namespace) -> Config:
-    """The settings."""
+def read_config(options: argparse.Namespace, path: str | None = None) -> Config:
+    """The settings, of ``--config`` or of another file."""
     need_live_packages()
     from askance.live.config import load
 
-    return load(options.config, options.store)
+    return load(path or options.config, options.store)
+
+
+def note_slow_start() -> threading.Timer:
+    """Say why nothing happens yet, unless cancelled before."""
+    sentence = "Still starting: the first start on a machine compiles, which may take a minute."
+    timer = threading.Timer(5.0, lambda: print(sentence, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from askance.cli.command import Command
 from askance.cli.output import plain
 from askance.cli.run_options import add_algorithm, add_fields, choice_of, kinds_of, model_of
-from askance.cli.wording import in_options
 
 if TYPE_CHECKING:
     from askance.playing import Pipe
@@ -46,8 +45,6 @@ def run(options: argparse.Namespace) -> int:
             for line in lines:
                 said = pipe.refuse_long_line() if line is None else pipe.answer(line)
                 if said is not None:
-                    if "error" in said:
-                        said["error"] = in_options(said["error"])
                     print(json.dumps(plain(said), ensure_ascii=False, allow_nan=False), flush=True)
         finally:
             if options.save:

@@ -61,16 +61,16 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
     from askance.cli.reproduce_screen import Screen
     from askance.experiments.papers import run as play
 
-    only = [name.strip() for part in options.only or [] for name in part.split(",") if name.strip()] or None
+    only = [name.strip() for part in options.only or [] for name in part.split(",") if name.strip()]
     screen, outcomes = Screen(quiet=options.json), []
-    for experiment in wanted:
+    for experiment in having(wanted, only):
         screen.introduce(experiment)
         folder = folder_of(options.out, experiment)
         try:
             with screen.progress(experiment.key) as report:
                 outcome = play(
                     experiment,
-                    only=only,
+                    only=[name for name in only if name in experiment.sets],
                     permutations=options.permutations,
                     quick=options.quick,
                     workers=options.workers,
@@ -86,6 +86,19 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
     if options.json:
         print_json([outcome.as_json() for outcome in outcomes])
     return 0
+
+
+def having(wanted: list[Experiment], only: list[str]) -> list[Experiment]:
+    """The experiments that have some of the data sets, all of them if none are named."""
+    from askance.errors import InvalidParameter
+
+    for name in only:
+        if not any(name in experiment.sets for experiment in wanted):
+            known = ", ".join(dict.fromkeys(known for experiment in wanted for known in experiment.sets))
+            if len(wanted) == 1:
+                raise InvalidParameter(f"{wanted[0].key} has no data set {name!r}; it has {known}.")
+            raise InvalidParameter(f"none of the {len(wanted)} experiments has a data set {name!r}; they have {known}.")
+    return [experiment for experiment in wanted if not only or set(only) & set(experiment.sets)]
 
 
 def folder_of(out: Path | None, experiment: Experiment) -> Path | None:

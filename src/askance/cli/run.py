@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("the data")
     data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
     data.add_argument(
-        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, or the last)"
+        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, target, or the last)"
     )
     data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     add_fields(data)

@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from askance.cli.output import console, percent, spark
-from askance.cli.wording import in_options
 from askance.playing import Outcome, Progress
 
 PERIODS = {"1d": "a day", "1h": "an hour"}
@@ -75,7 +74,8 @@ def rows(outcome: Outcome) -> Iterator[tuple[str, str | Text]]:
     classes = outcome.totals.classes.tolist()
     letters = ", ".join(f"{letter}={value}" for letter, value in about["parameters"].items())
     budget = "" if clf.budget is None else f", {in_words(clf.budget)}"
-    yield "stream", f"{outcome.name}: {found['events']:,} events, {outcome.features:,} columns"
+    columns = "1 column" if outcome.features == 1 else f"{outcome.features:,} columns"
+    yield "stream", f"{outcome.name}: {found['events']:,} events, {columns}"
     yield "classes", ", ".join(str(label) for label in classes[:8]) + (", ..." if len(classes) > 8 else "")
     yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
     yield "done to values", outcome.preparation
@@ -135,7 +135,7 @@ def remarks(outcome: Outcome) -> Iterator[str]:
             f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
         )
     if outcome.bad_lines:
-        first = in_options(outcome.bad_line_examples[0])
+        first = outcome.bad_line_examples[0]
         yield f"{outcome.bad_lines:,} lines could not be read and were left out; the first: {first}"
     if outcome.unlabeled:
         yield f"{outcome.unlabeled:,} events had no label and were left out."

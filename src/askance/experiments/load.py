@@ -42,7 +42,7 @@ def load(source: str | os.PathLike[str], running: bool, **reading: Any) -> tuple
         if not (running and has_fields):
             return name, *_gather(stream, name), False
         if str(source) == "-":
-            raise InvalidInput("the standard input cannot be read twice; give --raw or --scale, or a file.")
+            raise InvalidInput("the standard input cannot be read twice, as the scaling 'auto' needs; choose another.")
     with open_stream(source, raw=False, **reading) as stream:
         return name, *_gather(stream, name), True
 

@@ -69,15 +69,19 @@ def plot_curves(results: Results, metric: str | None = None, *, x: str = "ratio"
     size = (7.2, 4.4) if len(datasets) == 1 else (4.0 * columns, 3.1 * rows)
     with mpl.rc_context(LOOK):
         figure = Figure(figsize=size, layout="constrained")
+        has_hollow = False
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, dataset in zip(panels, datasets, strict=False):
             drawn, references = curves(results, metric, dataset)
+            has_hollow |= any(not line.reached for curve in drawn for line in curve.points)
             is_ratio = results.about(dataset)["kind"] == "ratio"
             _draw(panel, drawn, references, metric, x, direct=len(datasets) == 1, is_ratio=is_ratio)
             panel.set_title(dataset, loc="left", fontsize=10.5, color=INK, fontweight="bold")
         for panel in panels[len(datasets) :]:
             panel.set_visible(False)
-        figure.supxlabel("labels bought" if x == "labels" else "share of labels bought", fontsize=9.5, color=INK)
+        across = "labels bought" if x == "labels" else "share of labels bought"
+        note = " (hollow: could not ask for so few or so many)" if has_hollow else ""
+        figure.supxlabel(across + note, fontsize=9.5, color=INK)
         figure.supylabel(name_of(metric), fontsize=9.5, color=INK)
         if len(datasets) > 1:
             _legend(figure, panels[0], panels[len(datasets) :])

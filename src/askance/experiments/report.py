@@ -260,10 +260,11 @@ def _footer(results: Results) -> str:
     writer.writerows(results.records)
     data = base64.b64encode(text.getvalue().encode()).decode()
     name = f"{'-'.join(results.datasets)[:60]}.csv"
+    chosen_on = settings["search_permutations"]
     how = (
-        f"Parameters were chosen by {name_of(settings['metric'])} on {settings['search_permutations']} other "
-        f"permutations, in one pass each. Query scales were searched to within {100 * settings['tolerance']:.0f} % of "
-        f"the wanted ratio. Seed {settings['seed']}."
+        f"Parameters were chosen by {name_of(settings['metric'])} on {chosen_on} other "
+        f"permutation{'' if chosen_on == 1 else 's'}, in one pass each. Query scales were searched to within "
+        f"{100 * settings['tolerance']:.0f} % of the wanted ratio. Seed {settings['seed']}."
     )
     return (
         f'<footer><p>{escape(how)} <a download="{escape(name)}" href="data:text/csv;base64,{data}">'

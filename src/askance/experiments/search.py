@@ -111,7 +111,7 @@ class Found:
         """In words, with the ratio that came of it."""
         if not self.limit:
             return ""
-        return f"asks for {ratio:.2%} {self.limit}" if self.limit != "jumps" else f"comes no nearer than {ratio:.2%}"
+        return f"asks for {100 * ratio:.2f} %{', no scale comes nearer' if self.limit == 'jumps' else f' {self.limit}'}"
 
 
 Search = Generator[float, float, dict[float, Found]]

@@ -105,7 +105,7 @@ class Sweep:
     ) -> None:
         self.candidates = [Candidate(entry) if isinstance(entry, str) else entry for entry in algorithms]
         if not self.candidates:
-            raise InvalidParameter("name at least one algorithm; askance.algorithms() lists them.")
+            raise InvalidParameter("name at least one algorithm; 'askance algorithms' lists them.")
         labels = [candidate.label for candidate in self.candidates]
         if twice := sorted({label for label in labels if labels.count(label) > 1}):
             raise InvalidParameter(f"{twice[0]} takes part twice; give one of them another label.")

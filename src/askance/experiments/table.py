@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from askance.errors import InvalidInput, InvalidParameter
 from askance.experiments.load import load
 from askance.learner.labels import distinct_labels, encode
+from askance.stream.labels import refuse_quantities
 
 SCALES = ("auto", "none", "standard", "l2", "minmax")
 DENSE_LIMIT = 60_000_000
@@ -118,6 +119,7 @@ class Table:
         classes = distinct_labels(y, "y")
         if len(classes) < 2:
             raise InvalidInput(f"{name} has only one class; there is nothing to tell apart.")
+        refuse_quantities(classes, len(y), str(name))
         X = as_rows(X)
         if X.shape[0] != len(y):
             raise InvalidInput(f"{name} has {X.shape[0]:,} events but {len(y):,} labels.")

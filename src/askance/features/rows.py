@@ -208,7 +208,7 @@ class RowFeatures:
         try:
             return number_of(value)
         except ValueError as error:
-            hint = "" if isinstance(value, int | float) else f" (features={{{name!r}: 'category'}} allows any)"
+            hint = "" if isinstance(value, int | float) else "; the kind 'category' allows any value"
             raise FieldError(name, str(error).rstrip(".") + hint + ".") from None
 
     def matrix(self, rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -17,17 +17,11 @@ from askance.learner.budget import Budget
 from askance.learner.events import MOST_FEATURES
 from askance.learner.labels import encode_one
 from askance.learner.loop import Block, Record
-from askance.learner.machine import Machine
+from askance.learner.machine import Machine, check_explore
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.tickets import Tickets, Waiting
 from askance.learner.trace import Decision, Trace
-from askance.learner.workings import Workings
-
-LEARNED = (
-    "_state", "_begun_with", "_rng", "_account", "_terms", "_tickets", "_single", "_assembled",
-    "classes_", "n_features_in_", "feature_names_in_",
-)  # fmt: skip
-"""The attributes that ``fit`` replaces: everything that is not a parameter."""
+from askance.learner.workings import LEARNED, Workings
 
 
 def _model_is_probabilistic(self: ActiveClassifier) -> bool:
@@ -81,6 +75,8 @@ class ActiveClassifier(Workings):
         The weights.
     intercept_ : ndarray of shape (1 or n_classes,)
         The weights of the constant; zero without one.
+    scores_ : ndarray of shape (1 or n_classes,)
+        The scores of the event that was predicted last.
     events_seen_, labels_asked_ : int
         How many events were decided on, and for how many of them the label was asked.
 
@@ -163,6 +159,7 @@ class ActiveClassifier(Workings):
                 uniforms[which], answers[which], machine.weighted, part,
             )  # fmt: skip
             seconds += perf_counter() - began
+        self._expire()
         return Trace(
             classes=self.classes_,
             predicted_index=record.predicted,
@@ -190,10 +187,11 @@ class ActiveClassifier(Workings):
             others. It may exceed the share that a budget allows, which holds nevertheless.
         """
         when = self._times(None if time is None else [time])
+        explore = explore if explore is None else check_explore(explore)
         machine, block = self._one_event(x)
         self._open_account(machine)
         record, uniform, answer = self._single
-        parameters = machine.parameters if explore is None else machine.exploring(explore)
+        parameters = machine.parameters if explore is None else machine.parameters._replace(explore=explore)
         uniform[0] = self._rng.random()
         machine.play(parameters, self._state, self._account, block, when, uniform, answer, machine.weighted, record)
         predicted, asked, chance = record.predicted.item(), record.asked.item(), record.probability.item()
@@ -202,8 +200,7 @@ class ActiveClassifier(Workings):
             ticket = self._tickets.issue(
                 int(self._account.counts[0]), Waiting.after(block, predicted, chance), self.keep
             )
-        if self.keep_for is not None:
-            self._tickets.expire(int(self._account.counts[0]) - self.keep_for)
+        self._expire()
         weight = 1.0 / chance if chance > 0.0 else 0.0
         label, audit = self.classes_.item(predicted), record.audit.item()
         return Decision(label, record.margin.item(), chance, asked, weight, ticket, audit)
@@ -246,6 +243,7 @@ class ActiveClassifier(Workings):
         if not hasattr(self, "_tickets"):
             raise Tickets().unknown(ticket)
         self._tickets.known(ticket)
+        self._expire()
         answer = encode_one(y, self.classes_)
         event = self._tickets.open.get(ticket)
         if event is None:
@@ -268,6 +266,11 @@ class ActiveClassifier(Workings):
     def _teach_one(self, machine: Machine, block: Block, answer: int, weight: float) -> int:
         weights = np.array([weight if machine.weighted else 1.0])
         return int(machine.teach(machine.parameters.update, self._state, block, np.array([answer], np.int32), weights))
+
+    def _expire(self) -> None:
+        """Drop the tickets that are too old by now."""
+        if self.keep_for is not None:
+            self._tickets.expire(self.events_seen_ - self.keep_for)
 
     @property
     def pending(self) -> list[int]:
@@ -299,7 +302,7 @@ class ActiveClassifier(Workings):
             if not update.weighted and not np.isin(weights, (0.0, 1.0)).all():
                 raise InvalidInput(
                     f"{type(update).__name__} learns every answer with the same weight; leave sample_weight out, "
-                    "or use a weighted rule such as Probit."
+                    "or make it with weighted=True."
                 )
         events, answers = self._read(X, y, classes)
         machine = self._machine()
@@ -378,6 +381,8 @@ class ActiveClassifier(Workings):
     @property
     def scores_(self) -> np.ndarray:
         """The scores of the event that was predicted last, one for each weight vector."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("scores_ exists once the classifier has seen an event.")
         return self._state.scores.copy()
 
     @property
@@ -399,7 +404,7 @@ class ActiveClassifier(Workings):
             raise NotFittedError("there is nothing to widen before the first event; give n_features= instead.")
         if hasattr(self, "feature_names_in_"):
             raise InvalidInput("a model of named features cannot be widened.")
-        if not isinstance(n_features, int | np.integer) or n_features > MOST_FEATURES:
+        if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features > MOST_FEATURES:
             raise InvalidParameter(
                 f"n_features must be a whole number of at most {MOST_FEATURES:,}, got {n_features!r}."
             )

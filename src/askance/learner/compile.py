@@ -15,17 +15,19 @@ Three things follow from doing it here rather than with decorators:
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dis
 import functools
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,9 +68,12 @@ def explained(function: Function, rules: str) -> Function:
         try:
             return function(*arguments)
         except IndexError:
-            raise InvalidKernel(f"a kernel of {rules} used an index that is out of bounds.") from None
+            raise InvalidKernel(
+                f"a kernel of {rules} used an index that is out of bounds; earlier events may have been learned."
+            ) from None
         except NumbaError as error:
-            reason = next((line.strip() for line in str(error).splitlines()[1:] if line.strip()), str(error))
+            lines = [line.strip() for line in str(error).splitlines()]
+            reason = next((line for line in lines if line and not line.startswith("Failed in ")), lines[0])
             raise InvalidKernel(
                 f"the kernels of {rules} cannot be compiled: {reason} "
                 "(With NUMBA_DISABLE_JIT=1 they run as plain Python, which shows where.)"
@@ -199,7 +204,8 @@ def _writable(directory: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=directory).close()
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="askance-kernels-"))
+        directory = Path(tempfile.mkdtemp(prefix="askance-kernels-"))
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
 
 
@@ -212,10 +218,30 @@ COMPILED_AS = "1"
 """Changes when the way of compiling changes, so that machine code made the old way is not used."""
 
 
-def _digest(function: Function, slots: dict[Function, Function]) -> str:
+class Reference(NamedTuple):
+    """A name that a kernel looked up, where, and what it stood for."""
+
+    namespace: dict[str, Any]
+    name: str
+    value: Any
+
+    @property
+    def is_stale(self) -> bool:
+        return self.namespace.get(self.name) is not self.value
+
+
+def references(function: Function, slots: Mapping[Function, Function]) -> list[Reference]:
+    """Every name that the meaning of a function depends on."""
+    found: list[Reference] = []
+    _digest(function, dict(slots), found)
+    return found
+
+
+def _digest(function: Function, slots: dict[Function, Function], found: list[Reference] | None = None) -> str:
     """A name for the meaning of a function: its code, its callees' code, and the values they refer to."""
+    found = [] if found is None else found
     parts = [COMPILED_AS, repr((State._fields, Event._fields, Score._fields, Tally._fields))]
-    seen = set()
+    seen: set[Any] = set()
 
     def visit(function: Function) -> None:
         function = slots.get(function, function)
@@ -228,9 +254,21 @@ def _digest(function: Function, slots: dict[Function, Function]) -> str:
             describe(value)
         for name, value in _callees(function):
             parts.append(name)
+            found.append(Reference(function.__globals__, name, value))
             if isinstance(value, ModuleType):
-                for attribute in function.__code__.co_names:
-                    describe(getattr(value, attribute, None))
+                look_into(value, function.__code__.co_names)
+            else:
+                describe(value)
+
+    def look_into(module: ModuleType, names: tuple[str, ...]) -> None:
+        """What of a module, and of the modules in it, may be meant."""
+        for name in names:
+            value = getattr(module, name, None)
+            if name in vars(module):
+                found.append(Reference(vars(module), name, value))
+            if isinstance(value, ModuleType) and value not in seen:
+                seen.add(value)
+                look_into(value, names)
             else:
                 describe(value)
 

@@ -24,6 +24,7 @@ import numpy as np
 import askance
 from askance.errors import InvalidInput, ModelFileError
 from askance.learner.budget import Budget
+from askance.learner.labels import distinct_labels
 from askance.learner.rule import Parameterised, QueryRule, UpdateRule
 from askance.learner.state import SAVED
 from askance.learner.tickets import Tickets
@@ -116,7 +117,9 @@ def _checked_body(path: Path, content: bytes) -> memoryview:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{str(path)!r} is not an askance model.")
     version = header.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if not isinstance(version, int) or version < 1:
+        raise ModelFileError(f"{str(path)!r} is not an askance model: it is of format {version!r}.")
+    if version > VERSION:
         raise ModelFileError(
             f"{str(path)!r} was written by a newer askance (format {version}; this one reads up to {VERSION}); "
             "upgrade askance to load it."
@@ -173,9 +176,11 @@ def _describe(value: Any) -> Any:
         return {"kind": "rule", "name": type(value).__name__, "module": home, "parameters": parameters}
     if isinstance(value, np.random.Generator):
         return {"kind": "generator", "state": _plain(value.bit_generator.state)}
-    if isinstance(value, np.random.RandomState):
-        raise InvalidInput("a model whose random_state is a RandomState cannot be saved; use an int or a Generator.")
-    array = np.asarray(value)
+    if isinstance(value, np.random.RandomState | np.random.SeedSequence | np.random.BitGenerator):
+        raise InvalidInput(
+            f"a model whose random_state is a {type(value).__name__} cannot be saved; use an int or a Generator."
+        )
+    array = distinct_labels(value, "classes") if isinstance(value, set | frozenset) else np.asarray(value)
     if array.dtype.kind in "iufbU":
         return {"kind": "array", "dtype": array.dtype.str, "values": array.tolist()}
     labels = array.tolist()

@@ -25,6 +25,19 @@ def once(parameters: np.ndarray, state: State, event: Event, answer: int, said: 
     raise NotImplementedError
 
 
+def rests() -> bool:
+    """The slot for whether a rule that leaves all scores as they are leaves itself as it is."""
+    raise NotImplementedError
+
+
+def is_at_rest():
+    return True
+
+
+def never_rests():
+    return False
+
+
 def learn_repeatedly(parameters, state, event, answer, said, weight):
     """As many updates as the weight says, or until one of them changes nothing."""
     weight = min(weight, MOST_UPDATES)
@@ -35,6 +48,6 @@ def learn_repeatedly(parameters, state, event, answer, said, weight):
         if weight > 0.0:
             again = margin(parameters, state, event)
             own = state.scores[min(answer, state.scores.size - 1)]
-            if again.margin == said.margin and again.predicted == said.predicted and own == before:
+            if rests() and again.margin == said.margin and again.predicted == said.predicted and own == before:
                 weight = 0.0
             said = without_variance(again)

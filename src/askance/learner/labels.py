@@ -13,11 +13,10 @@ FEW = 8  # classes, up to which comparing with each in turn is the fastest way
 
 def distinct_labels(labels: Any, name: str) -> np.ndarray:
     """The labels there are, sorted."""
+    check_kinds(labels, name)
     values = np.asarray(list(labels) if isinstance(labels, set | frozenset) else labels)
-    if values.dtype.kind in "US" and not isinstance(labels, np.ndarray):
-        kinds = {type(label) for label in labels}
-        if len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
-            values = np.array(list(labels), dtype=object)  # NumPy would have turned the numbers into strings
+    if values.dtype.kind in "mM":
+        raise InvalidInput(f"{name} has times as labels; turn them into strings, such as '2026-01-31'.")
     if values.ndim != 1:
         raise InvalidInput(f"{name} must be a flat list of labels, got shape {values.shape}.")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -30,9 +29,21 @@ def distinct_labels(labels: Any, name: str) -> np.ndarray:
     try:
         return np.unique(values)
     except TypeError:
-        raise InvalidInput(
-            f"{name} mixes labels that cannot be sorted together; use labels of one kind, such as all strings."
-        ) from None
+        raise _mixed(name) from None
+
+
+def check_kinds(labels: Any, name: str) -> None:
+    """Refuse a list of strings and numbers before NumPy turns the numbers into strings."""
+    if isinstance(labels, list | tuple | set | frozenset) and np.asarray(list(labels)).dtype.kind in "US":
+        kinds = {isinstance(label, str | bytes) for label in labels}
+        if len(kinds) > 1:
+            raise _mixed(name)
+
+
+def _mixed(name: str) -> InvalidInput:
+    return InvalidInput(
+        f"{name} mixes labels that cannot be sorted together; use labels of one kind, such as all strings."
+    )
 
 
 def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from askance.errors import InvalidParameter, InvalidType
 from askance.learner import importance, loop
 from askance.learner.budget import Budget, as_budget
-from askance.learner.compile import explained, is_ours, specialise
+from askance.learner.compile import Reference, explained, is_ours, references, specialise
 from askance.learner.events import Preparation
 from askance.learner.loop import Parameters
 from askance.learner.query import Margin
@@ -81,6 +81,7 @@ class Machine:
         learning = predicting | {
             loop.learn: importance.learn_repeatedly if repeats else kernels.learn,
             importance.once: kernels.learn,
+            importance.rests: importance.is_at_rest if rules.update.rests else importance.never_rests,
             loop.forget: kernels.forget or loop.forget_nothing,
         }
         asking = learning | {
@@ -95,7 +96,11 @@ class Machine:
         self.play = specialise(loop.play, asking)
         self.teach = specialise(loop.teach, learning)
         self.look = specialise(loop.look, predicting)
+        self._rules, self._n_classes = rules, n_classes
+        self._kernels = kernels, rules.query.probability
+        self._references: list[Reference] = []
         if not all(map(is_ours, asking.values())):
+            self._references = references(loop.play, asking)
             names = ", ".join(type(part).__name__ for part in (rules.update, rules.query, rules.budget))
             self.play, self.teach, self.look = (explained(f, names) for f in (self.play, self.teach, self.look))
         self.parameters = Parameters(
@@ -110,10 +115,6 @@ class Machine:
         self.weighted = bool(rules.update.weighted)
         self.probabilistic = rules.update.probabilistic
 
-    def exploring(self, explore: Any) -> Parameters:
-        """The parameters with another least probability of asking."""
-        return self.parameters._replace(explore=check_explore(explore))
-
     def remember(self, given: tuple[Any, ...]) -> None:
         """Keep what this machine was made from, by identity and, for rules, by value."""
         self._given = given
@@ -125,4 +126,12 @@ class Machine:
             if old is not new:
                 return False
         values = iter(self._values)
-        return all(vars(part) == next(values) for part in given[:3] if isinstance(part, Parameterised))
+        if not all(vars(part) == next(values) for part in given[:3] if isinstance(part, Parameterised)):
+            return False
+        return not self._references or self._is_still_meant()
+
+    def _is_still_meant(self) -> bool:
+        """Whether a user's kernels, and what they refer to, are those that were compiled: he may be editing them."""
+        update, query = self._rules.update, self._rules.query
+        same_kernels = (update.kernels(self._n_classes), query.probability) == self._kernels
+        return same_kernels and not any(reference.is_stale for reference in self._references)

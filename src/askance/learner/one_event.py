@@ -1,7 +1,7 @@
 """One event, in any of the forms it may come in, as the loop plays it. Fast: there is a person or a request waiting.
 
-A good event is checked, freed of zeros and prepared in one compiled pass. Anything else takes the way of a matrix of
-one row, which sorts it or says what is wrong with it.
+A good event is checked, freed of zeros and prepared in one compiled pass. One whose columns are not sorted takes the
+way of a matrix of one row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ import scipy.sparse as sp
 
 from askance.errors import InvalidInput
 from askance.learner.compile import specialise
-from askance.learner.events import LARGEST, Preparation, SparseEvents, compress, gather, numbers, room_for
+from askance.learner.events import (
+    LARGEST,
+    Preparation,
+    SparseEvents,
+    compress,
+    gather,
+    numbers,
+    room_for,
+    unusable_value,
+)
 from askance.learner.loop import Block
 
 
@@ -41,30 +50,41 @@ def settle_row(row, normalise, intercept, starts, columns, values):
 
 
 def read_one(x: Any, n_features: int, preparation: Preparation) -> Block:
-    """Check one event, and make it playable."""
-    if isinstance(x, tuple) and _is_pair(x):
+    """Check one event, and make it playable: in arrays of its own, always of the same types."""
+    if sp.issparse(x):
+        columns, values = _pair_of_row(x, n_features)
+    elif isinstance(x, tuple) and _is_pair(x):
         columns, values = numbers(x[0]), numbers(x[1])
         if columns.dtype.kind not in "iu" and columns.size:
             raise InvalidInput(f"the columns of an event must be whole numbers, got {columns.dtype}.")
         if columns.size != values.size:
             raise InvalidInput(f"the event has {columns.size} columns but {values.size} values; they go in pairs.")
-    elif sp.issparse(x):
-        x = x.tocsr()
-        if x.shape != (1, n_features):
-            raise InvalidInput(f"one event is a matrix of shape (1, {n_features}), got shape {x.shape}.")
-        columns, values = x.indices, numbers(x.data)
-        if x.indptr.tolist() != [0, columns.size] or columns.size != values.size:
-            return _as_matrix(x.indptr, columns, values, n_features, preparation)
     else:
         return _read_row(x, n_features, preparation)
-    if columns.dtype.char not in "il":
-        columns = columns.astype(np.int64)
-    if values.dtype.char not in "df":
-        values = values.astype(np.float64)
+    columns, values = np.array(columns, np.int64), np.array(values, np.float64)
     block = room_for(1, columns.size + 1)
     if specialise(settle)(columns, values, n_features, *preparation, *block):
         return block
-    return _as_matrix(np.array([0, columns.size], np.int32), columns, values, n_features, preparation)
+    for column, value in zip(columns.tolist(), values.tolist(), strict=True):
+        if not 0 <= column < n_features:
+            raise InvalidInput(f"the event has column {column}, but there are {n_features}, 0 to {n_features - 1}.")
+        if not abs(value) <= LARGEST:
+            raise unusable_value(None, column, value)
+    starts = np.array([0, columns.size], np.int32)
+    return next(SparseEvents(starts, columns, values, n_features).blocks(preparation))[1]
+
+
+def _pair_of_row(x: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """The features of a sparse matrix of one row, or of a row taken from a sparse array."""
+    if x.shape not in ((1, n_features), (n_features,)):
+        raise InvalidInput(f"one event is a matrix of shape (1, {n_features}), got shape {x.shape}.")
+    if x.ndim == 1:
+        x = x.reshape(1, n_features)
+    x = x.tocsr()
+    stop = int(x.indptr[-1]) if len(x.indptr) == 2 and x.indptr[0] == 0 else -1
+    if not 0 <= stop <= min(len(x.indices), len(x.data)):
+        raise InvalidInput("the event is not a valid CSR matrix: indptr does not fit its shape, indices and data.")
+    return x.indices[:stop], numbers(x.data)[:stop]
 
 
 def _read_row(x: Any, n_features: int, preparation: Preparation) -> Block:
@@ -73,18 +93,12 @@ def _read_row(x: Any, n_features: int, preparation: Preparation) -> Block:
         row = row[0]
     if row.ndim != 1 or row.size != n_features:
         raise InvalidInput(f"one event has {n_features} features, got an array of shape {row.shape}.")
-    row = np.ascontiguousarray(row, np.float64)
+    row = np.array(row, np.float64)
     block = room_for(1, n_features + 1)
-    if specialise(settle_row)(row, *preparation, *block):
-        return block
-    columns = np.flatnonzero(row)
-    return _as_matrix(np.array([0, columns.size], np.int32), columns, row[columns], n_features, preparation)
-
-
-def _as_matrix(
-    starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int, preparation: Preparation
-) -> Block:
-    return next(SparseEvents(starts, columns, values, n_features).blocks(preparation))[1]
+    if not specialise(settle_row)(row, *preparation, *block):
+        column = int(np.argmin(np.abs(row) <= LARGEST))
+        raise unusable_value(None, column, row.item(column))
+    return block
 
 
 def width_of_one(x: Any) -> int:
@@ -94,7 +108,9 @@ def width_of_one(x: Any) -> int:
             "a pair (columns, values) does not tell the number of features; give n_features= to the classifier."
         )
     shape = np.shape(x)
-    return int(shape[-1]) if shape else 0
+    if not shape or not shape[-1]:
+        raise InvalidInput(f"the first event has no features, so it does not tell how many there are; got {x!r}.")
+    return int(shape[-1])
 
 
 def _is_pair(x: tuple[Any, ...]) -> bool:

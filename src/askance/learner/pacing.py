@@ -50,7 +50,8 @@ LAST, WANTED, EVENTS, MEAN, HOLD = 6, 7, 8, 9, 10
 TIME, INTERVAL = 11, 12  # the last event's time, and the recent mean time between two
 STEERING = 13  # numbers, then for each promise:
 NUMBER, BEFORE, CARRIED, KNOWN = 0, 1, 2, 3
-"""Which period it is, the labels asked before it and those carried over into it, and how many periods went before."""
+"""Which period it is, the labels asked before it and those carried over into it, and how many periods went before.
+For a share: the events before it was promised, and the labels asked by then."""
 SLOTS = 24  # parts of a period
 NOW, USUALLY = 4, 4 + SLOTS  # events in each part of this period, and in the recent ones
 PERIODIC = 4 + 2 * SLOTS  # numbers
@@ -83,13 +84,15 @@ def fresh_account(n_promises: int) -> np.ndarray:
 
 
 def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray, before: list[list[float]]) -> None:
-    """A budget was changed: what the old account knows of the stream, and of periods of the same length, is kept."""
+    """A budget was changed: what the old account knows of the stream, of periods of the same length, and of a share
+    that is promised still, is kept. Another share counts from the change on."""
     if not len(old):
         return
     account[[SCALE, EVENTS, MEAN, HOLD, TIME, INTERVAL]] = old[[SCALE, EVENTS, MEAN, HOLD, TIME, INTERVAL]]
     for i, promise in enumerate(promises):
         for j, earlier in enumerate(before):
-            if promise[PERIOD] == earlier[PERIOD] > 0.0:
+            is_same_share = promise[SHARE] > 0.0 and promise == earlier
+            if promise[PERIOD] == earlier[PERIOD] > 0.0 or is_same_share:
                 new, known = STEERING + PERIODIC * i, STEERING + PERIODIC * j
                 account[new : new + PERIODIC] = old[known : known + PERIODIC]
 
@@ -192,13 +195,13 @@ def reckon(parameters, account, tally):
     ceiling = inf
     for number in range(parameters.size // PROMISE):
         promise = parameters[number * PROMISE : (number + 1) * PROMISE]
+        first = STEERING + number * PERIODIC
+        period = account[first : first + PERIODIC]
         if promise[SHARE] > 0.0:
-            allowed = allowed_of_share(promise, tally)
+            allowed = allowed_of_share(promise, period, tally)
             income = min(income, promise[SHARE])
             wanted = min(wanted, promise[SHARE] * haste((allowed - tally.asked) * (1.0 / LEAD)))
         elif promise[PERIOD] > 0.0:
-            first = STEERING + number * PERIODIC
-            period = account[first : first + PERIODIC]
             turn_page(promise, period, account[TIME], tally)
             allowed = period[BEFORE] + promise[LIMIT] + period[CARRIED]
             elapsed = account[TIME] / promise[PERIOD] - period[NUMBER]
@@ -220,10 +223,13 @@ def settle(account, wanted, ceiling):
     account[THINNED] = ROOM * wanted / account[MEAN] if ROOM * wanted < account[MEAN] else 1.0
 
 
-def allowed_of_share(promise, tally):
-    """What the events so far brought in, with the burst lent at first."""
-    accrued = promise[SHARE] * tally.seen
-    return max(accrued, promise[BURST] + (1.0 - PAID_BACK) * accrued)
+def allowed_of_share(promise, since, tally):
+    """What the events since the promise was made brought in, with the burst lent at first."""
+    if since[NUMBER] != since[NUMBER]:  # this is the first
+        since[NUMBER] = tally.seen - 1.0
+        since[BEFORE] = tally.asked
+    accrued = promise[SHARE] * (tally.seen - since[NUMBER])
+    return since[BEFORE] + max(accrued, promise[BURST] + (1.0 - PAID_BACK) * accrued)
 
 
 def haste(ratio):
@@ -254,6 +260,8 @@ def turn_page(promise, period, time, tally):
         if promise[CARRY] > 0.0:
             left = promise[LIMIT] + period[CARRIED] - (tally.asked - period[BEFORE])
             period[CARRIED] = left + promise[LIMIT] * (number - last - 1.0)
+        if period[KNOWN] == 0.0:
+            fill_in(period)
         for slot in range(SLOTS):
             new = period[NOW + slot]
             period[USUALLY + slot] = 0.5 * (period[USUALLY + slot] + new) if period[KNOWN] > 0.0 else new
@@ -261,6 +269,18 @@ def turn_page(promise, period, time, tally):
         period[KNOWN] += 1.0
     period[NUMBER] = number
     period[BEFORE] = tally.asked
+
+
+def fill_in(period):
+    """The first period may have begun before the stream did: its parts without events are taken to be like the rest."""
+    begun = 0
+    while begun < SLOTS - 1 and period[NOW + begun] == 0.0:
+        begun += 1
+    come = 0.0
+    for slot in range(begun, SLOTS):
+        come += period[NOW + slot]
+    for slot in range(begun):
+        period[NOW + slot] = come / (SLOTS - begun)
 
 
 def events_of_period(period, elapsed, lately):

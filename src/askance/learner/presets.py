@@ -44,7 +44,7 @@ class Preset(NamedTuple):
             for field in fields
             if field.name not in self.fixed
             and field.default is not None
-            and field.name not in ("per_class", "weighted")
+            and field.name not in ("per_class", "weighted", "as_printed")
         }
 
     @property
@@ -131,12 +131,12 @@ PRESETS = (
     preset("SOA3", 4, u.AsymmetricAdaptiveSketched, q.AsymmetricVariance),
     preset("SSOA3", 4, u.AsymmetricAdaptiveSparseSketched, q.AsymmetricVariance),
     # Bayesian
-    preset("UOAL-entropy", 5, u.Probit, q.Entropy, weighted=True),
-    preset("UOAL-margin", 5, u.Probit, q.FunctionValue, weighted=True),
-    preset("UOAL-random", 5, u.Probit, q.Random, weighted=True),
-    preset("BOAL-entropy", 5, u.Probit, q.Entropy, weighted=False),
-    preset("BOAL-margin", 5, u.Probit, q.FunctionValue, weighted=False),
-    preset("BOAL-random", 5, u.Probit, q.Random, weighted=False),
+    preset("UOAL-entropy", 5, u.Probit, q.Entropy, weighted=True, as_printed=True),
+    preset("UOAL-margin", 5, u.Probit, q.FunctionValue, weighted=True, as_printed=True),
+    preset("UOAL-random", 5, u.Probit, q.Random, weighted=True, as_printed=True),
+    preset("BOAL-entropy", 5, u.Probit, q.Entropy),
+    preset("BOAL-margin", 5, u.Probit, q.FunctionValue),
+    preset("BOAL-random", 5, u.Probit, q.Random),
 )
 
 BY_NAME = {name.casefold(): row for row in PRESETS for name in (row.name, *row.aliases)}

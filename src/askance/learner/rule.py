@@ -151,10 +151,15 @@ class UpdateRule(Parameterised):
     weighted = False
     """Whether an answer counts with its importance weight, 1 / probability of asking (a field in rules that offer the
     choice)."""
-    weighs_itself: ClassVar[bool] = False
-    """Whether the learning kernel takes weights above 1; otherwise they become several updates (see ``importance``)."""
+    rests: ClassVar[bool] = True
+    """Whether an answer that moves no score changes nothing at all, so that to repeat it would be idle."""
     per_class = False
     """Whether two classes, too, get one weight vector each (a field in rules that offer the choice)."""
+
+    @property
+    def weighs_itself(self) -> bool:
+        """Whether the learning kernel takes weights above 1; else they become several updates (see ``importance``)."""
+        return False
 
     def kernels(self, n_classes: int) -> Kernels:
         """The kernels for this number of classes."""

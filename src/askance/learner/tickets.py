@@ -7,6 +7,7 @@ bounded: the oldest ticket is dropped first, and so is, of as many answered ones
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
@@ -26,7 +27,7 @@ class Waiting(NamedTuple):
 
     @classmethod
     def after(cls, block: Block, predicted: int, probability: float) -> Waiting:
-        """The one event of a block that nobody else will write to, once it was decided."""
+        """The one event of a block, which is the event's own, once it was decided."""
         size = block.starts[1]
         columns, values = block.columns[:size], block.values[:size]
         if 2 * size < len(block.columns):  # it would keep much empty room alive
@@ -35,11 +36,11 @@ class Waiting(NamedTuple):
 
     @property
     def block(self) -> Block:
-        return Block(np.array([0, len(self.columns)]), self.columns, self.values)
+        return Block(np.array([0, len(self.columns)], np.int32), self.columns, self.values)
 
     def moved(self, kept: np.ndarray) -> Waiting:
         """The same event where column i is now ``kept[i]``."""
-        return self._replace(columns=kept[self.columns].astype(np.int32))
+        return self._replace(columns=kept[self.columns].astype(np.uint32))
 
 
 class Answered(NamedTuple):
@@ -55,6 +56,7 @@ class Tickets:
     def __init__(self) -> None:
         self.open: dict[int, Waiting] = {}
         self.answered: dict[int, Answered] = {}
+        self._by_age: list[int] = []  # a heap of the numbers answered, and of some dropped since
 
     def issue(self, number: int, event: Waiting, most: int) -> int | None:
         """Keep an asked event; what is now too much is dropped. None: it cannot be kept."""
@@ -67,16 +69,23 @@ class Tickets:
 
     def expire(self, number: int) -> None:
         """Drop what is open or answered and as old as this event or older."""
-        for kept in (self.open, self.answered):
-            while kept and (oldest := next(iter(kept))) <= number:
-                del kept[oldest]
+        while self.open and (oldest := next(iter(self.open))) <= number:
+            del self.open[oldest]
+        while self._by_age and self._by_age[0] <= number:
+            self.answered.pop(heapq.heappop(self._by_age), None)
 
     def close(self, number: int, answer: int, most: int) -> None:
         """An open or already answered ticket has this answer now."""
         event = self.open.pop(number) if number in self.open else self.answered.pop(number).event
-        self.answered[number] = Answered(event, answer)
+        self._keep_answer(number, event, answer)
         while len(self.answered) > most:
             del self.answered[next(iter(self.answered))]
+
+    def _keep_answer(self, number: int, event: Waiting, answer: int) -> None:
+        self.answered[number] = Answered(event, answer)
+        heapq.heappush(self._by_age, number)
+        if len(self._by_age) > 2 * len(self.answered) + 16:
+            self._by_age = sorted(self.answered)
 
     def forget(self, number: int) -> None:
         """No answer will come."""
@@ -130,7 +139,7 @@ class Tickets:
         for i, number in enumerate(arrays["ticket_numbers"].tolist()):
             which = slice(starts[i], starts[i + 1])
             event = Waiting(
-                arrays["ticket_columns"][which].copy(),
+                arrays["ticket_columns"][which].astype(np.uint32),
                 arrays["ticket_values"][which].copy(),
                 int(arrays["ticket_predicted"][i]),
                 float(arrays["ticket_probability"][i]),
@@ -139,7 +148,7 @@ class Tickets:
             if answer < 0:
                 tickets.open[number] = event
             else:
-                tickets.answered[number] = Answered(event, answer)
+                tickets._keep_answer(number, event, answer)
         return tickets
 
     def _all(self) -> Iterator[tuple[int, Waiting, int]]:

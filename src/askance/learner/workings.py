@@ -11,18 +11,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, validate_data
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.learner.budget import Budget
 from askance.learner.events import MOST_FEATURES, Events, Preparation, read_events
-from askance.learner.labels import distinct_labels, encode
+from askance.learner.labels import check_kinds, distinct_labels, encode
 from askance.learner.loop import NOT_GIVEN, Account, Block, Record
 from askance.learner.machine import Combination, Machine, combine
 from askance.learner.one_event import read_one, width_of_one
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
 from askance.learner.tickets import Tickets
+
+LEARNED = (
+    "_state", "_begun_with", "_rng", "_account", "_terms", "_tickets", "_single", "_assembled",
+    "classes_", "n_features_in_", "feature_names_in_",
+)  # fmt: skip
+"""The attributes that ``fit`` replaces: everything that is not a parameter."""
 
 NO_TIMES = np.empty(0)
 
@@ -70,7 +76,9 @@ class Workings(ClassifierMixin, BaseEstimator):
             )
         self._check_store()
         if self.classes is not None:
-            rules.update.kernels(len(distinct_labels(self.classes, "classes")))
+            classes = distinct_labels(self.classes, "classes")
+            _check_number(classes)
+            rules.update.kernels(len(classes))
         if not isinstance(self.random_state, np.random.RandomState):  # making a generator would use it up
             self._generator()
 
@@ -131,12 +139,7 @@ class Workings(ClassifierMixin, BaseEstimator):
 
     def _begin(self, classes: np.ndarray, n_features: int) -> None:
         """Make the state of a model that has learned nothing."""
-        if len(classes) < 2:
-            raise InvalidInput(
-                f"there is only one class, {classes.item(0)!r}; learning needs two or more: name them with classes=."
-                if len(classes)
-                else "there are no classes; name them with classes=."
-            )
+        _check_number(classes)
         if self.n_features is not None and n_features != self.n_features:
             raise InvalidInput(
                 f"X has {n_features} features, but this classifier was made with n_features={self.n_features}."
@@ -162,6 +165,7 @@ class Workings(ClassifierMixin, BaseEstimator):
         is_first = not hasattr(self, "_state")
         had_names = hasattr(self, "feature_names_in_")
         had_width = hasattr(self, "n_features_in_")
+        check_kinds(y, "y")
         try:
             X, y = validate_data(
                 self, X, y, reset=is_first, accept_sparse="csr", dtype="numeric", ensure_all_finite=False,
@@ -192,7 +196,7 @@ class Workings(ClassifierMixin, BaseEstimator):
             return distinct_labels(self.classes, "classes")
         found = distinct_labels(y, "y")
         is_continuous = y.dtype.kind == "f" and 2 * len(found) > len(y)  # few values that come back may be labels
-        if is_continuous or y.dtype.kind == "O":
+        if is_continuous:
             check_classification_targets(y)
         return found
 
@@ -219,6 +223,8 @@ class Workings(ClassifierMixin, BaseEstimator):
         """One event as a block, whatever form it comes in; begins if it is the first."""
         if not hasattr(self, "_state"):
             self._begin_with_one(x)
+        if hasattr(x, "columns"):  # a row of a table with names
+            _check_feature_names(self, x, reset=False)
         machine = self._machine()
         return machine, read_one(x, self.n_features_in_, machine.preparation)
 
@@ -238,6 +244,8 @@ class Workings(ClassifierMixin, BaseEstimator):
         n_features = self.n_features or width_of_one(x)
         read_one(x, n_features, Preparation(normalise=False, intercept=-1))
         self._begin(classes, n_features)
+        if hasattr(x, "columns"):
+            _check_feature_names(self, x, reset=True)
 
     # --- what is read out, and how it is kept --------------------------------------------------------------
 
@@ -273,6 +281,15 @@ class Workings(ClassifierMixin, BaseEstimator):
             self._single = _room_for_one()
             self._state = State(*(_writable(array) for array in self._state))
             self._account = Account(*(_writable(array) for array in self._account))
+
+
+def _check_number(classes: np.ndarray) -> None:
+    if len(classes) == 1:
+        raise InvalidInput(
+            f"there is only one class, {classes.item(0)!r}; learning needs two or more: name them with classes=."
+        )
+    if not len(classes):
+        raise InvalidInput("there are no classes; name them with classes=.")
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

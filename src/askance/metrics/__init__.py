@@ -27,7 +27,7 @@ from askance.metrics.counts import (
     weighted_sum,
 )
 from askance.metrics.curves import Curve, curve
-from askance.metrics.probability import nlp, weighted_loss
+from askance.metrics.probability import calibration_error, nlp, weighted_loss
 from askance.metrics.ranking import auc
 from askance.metrics.summary import summarise
 
@@ -37,6 +37,7 @@ __all__ = [
     "accuracy",
     "auc",
     "balanced_accuracy",
+    "calibration_error",
     "confusion_matrix",
     "cost",
     "count",

@@ -42,9 +42,14 @@ def flagged(flags: NDArray[Any]) -> int:
     return int(np.count_nonzero(flags))
 
 
+def is_number(value: Any) -> bool:
+    """Whether a parameter is one number; True and False are none."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def share(name: str, value: float) -> float:
     """A weight between 0 and 1 whose rest, 1 - value, belongs to the other class."""
-    if not 0.0 <= value <= 1.0:
+    if not is_number(value) or not 0.0 <= value <= 1.0:
         raise InvalidParameter(
             f"{name} must be in [0, 1], got {value!r}: it is the share of the positive class, "
             f"and the negative class gets the rest."

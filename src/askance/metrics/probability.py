@@ -1,11 +1,11 @@
-"""Metrics for rules that say how sure they are: paper 5 §6.1.2."""
+"""Metrics for rules that say how sure they are: paper 5 §6.1.2, and the calibration error."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.metrics.arrays import Flags, Numbers, column, flagged, is_label, numbers
@@ -13,6 +13,8 @@ from askance.metrics.arrays import Flags, Numbers, column, flagged, is_label, nu
 # The doubles next to 0 and to 1. A probability of exactly 0 or 1 is one that was rounded there.
 SMALLEST = float(np.nextafter(0.0, 1.0))
 LARGEST = float(np.nextafter(1.0, 0.0))
+
+CALIBRATION_BINS = 10
 
 
 def probabilities(values: ArrayLike, length: int) -> Numbers:
@@ -45,6 +47,31 @@ def mean_surprise(is_positive: Flags, probability_positive: Numbers) -> float:
     inside = np.clip(probability_positive, SMALLEST, LARGEST)
     # log1p keeps log(1 - p) exact when p is tiny.
     return float(-np.where(is_positive, np.log(inside), np.log1p(-inside)).mean())
+
+
+def calibration_error(truth: ArrayLike, probability_positive: ArrayLike, positive: Any) -> float:
+    """The expected calibration error, ten bins of equal width; NaN for an empty stream.
+
+    It is the mean over all events of |mean probability - share of positives| of their bin. 0 is perfect.
+
+    Examples
+    --------
+    >>> round(calibration_error([1, 1, -1, -1], [0.95, 0.85, 0.15, 0.25], positive=1), 6)
+    0.15
+    """
+    truth = column("truth", truth)
+    probability = probabilities(probability_positive, len(truth))
+    if not len(truth):
+        return float("nan")
+    place = calibration_bins(probability)
+    expected = np.bincount(place, probability, minlength=CALIBRATION_BINS)
+    found = np.bincount(place, is_label(truth, positive), minlength=CALIBRATION_BINS)
+    return float(np.abs(expected - found).sum() / len(truth))
+
+
+def calibration_bins(probability_positive: Numbers) -> NDArray[np.int64]:
+    """Which of ten bins of equal width each probability falls into."""
+    return np.minimum((probability_positive * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
 
 
 def weighted_loss(

@@ -12,6 +12,7 @@ TWO_CLASSES, MANY_CLASSES = "D-ADA", "MD-ADA"
 """What plays if nobody is named: tried as they are, without tuning, on fifteen streams of numbers and of words at a
 rate of 5 %, these rules were the most accurate on average and never far behind the best."""
 
+SET_APART = ("budget", "classes", "explore", "intercept", "n_features", "normalize", "random_state")
 KEEP_EXACT = 10_000  # features, up to which a model is exactly as wide as its stream
 
 
@@ -55,6 +56,9 @@ class Choice:
         """The classifier."""
         import askance
 
+        for letter in self.parameters:
+            if letter in SET_APART:
+                raise InvalidParameter(f"{letter!r} is no parameter of an algorithm; it is set on its own.")
         name, parameters = self.resolve(2 if classes is None else len(classes))
         more: dict[str, Any] = {"explore": self.explore} if self.explore else {}
         if n_features is not None:

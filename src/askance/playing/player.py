@@ -15,6 +15,7 @@ from askance.playing.model import Model
 from askance.playing.totals import Totals
 from askance.playing.traces import TraceFile
 from askance.stream import Batch, Stream
+from askance.stream.labels import refuse_quantities
 
 
 class LateClass(Exception):
@@ -103,8 +104,8 @@ class Player:
         """The rows that have a label."""
         if batch.y is None:
             raise InvalidInput(
-                f"{self.stream.name!r} has no labels, which are needed to answer and to count; name the field with "
-                "--label, or use askance pipe for events whose labels come later."
+                f"{self.stream.name!r} has no labels, which are needed to answer and to count; name the field they are "
+                "in, or use 'askance pipe' for events whose labels come later."
             )
         if batch.y.dtype != object:
             return batch
@@ -124,8 +125,10 @@ class Player:
                 raise self._late() or InvalidInput(
                     f"{self.stream.name!r} has only one class, {str(classes.item(0))!r}, "
                     f"{'in its first events' if self.given is None else 'in all its events'}; learning needs two or "
-                    "more: is --label the right field, or do other classes come later (--classes names them)?"
+                    "more: is this the right field, or do other classes come later, and should be named?"
                 )
+            if self.given is None:
+                refuse_quantities(classes, len(y), self.stream.name)
             self.clf = self.choice.make(classes.tolist())
         self.totals = Totals(classes, self._positive(classes))
         return self.totals
@@ -151,7 +154,7 @@ class Player:
             assert batch.y is not None
             row = batch.first_row + batch.y.tolist().index(new[0]) + 1
             listed = ", ".join(str(label) for label in classes[:10].tolist())
-            advice = "those of the model" if self.resume is not None else "--classes names all of them"
+            advice = "those of the model" if self.resume is not None else "name all classes if there are more"
             raise self._late() or InvalidInput(
                 f"event {row:,} of {self.stream.name!r} has the label {str(new[0])!r}, which is not one of the classes "
                 f"{listed} ({advice})."

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from askance.errors import InvalidParameter
+from askance.features.kinds import number_in
 from askance.playing.choice import Choice
 from askance.playing.model import Model, check_can_be_written
 from askance.playing.player import LateClass, Player, labels_in
@@ -127,6 +128,8 @@ def play(
     if save is not None:
         check_can_be_written(save)
     fresh = {"raw": scale != "auto"} if resume is None else {"state": resume.stream}
+    if classes is not None and any(number_in(str(label)) is None for label in classes):
+        reading.setdefault("labels", "text")  # also where the first ones are numbers
     began = perf_counter()
 
     def once(stream: Stream, classes: Sequence[Any] | None, is_second_try: bool) -> Outcome:

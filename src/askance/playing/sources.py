@@ -65,6 +65,6 @@ def _nearest_field(source: Any, reading: Mapping[str, Any], wanted: str) -> str:
             names = [field.name for field in stream.fields]
     except (ValueError, OSError):
         return ""
-    lower = {name.lower(): name for name in names}
+    lower = {name.lower(): name for name in names if name != wanted}
     close = difflib.get_close_matches(wanted.lower(), lower, n=2, cutoff=0.5)
     return f" Did you mean {' or '.join(repr(lower[name]) for name in close)}?" if close else ""

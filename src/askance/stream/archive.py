@@ -64,7 +64,8 @@ class Member:
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         self.shape, is_fortran, self.dtype = read(file)
         if self.dtype.hasobject or self.dtype.kind not in "biufUS":
-            raise InvalidInput(f"the array {name!r} of {archive.name!r} is of {self.dtype}; numbers are needed.")
+            what = "Python objects, which are never read" if self.dtype.hasobject else str(self.dtype)
+            raise InvalidInput(f"the array {name!r} of {archive.name!r} holds {what}; save it as numbers or strings.")
         if any(length < 0 for length in self.shape):
             raise ValueError(f"the array {name!r} has a negative shape")
         self._whole: np.ndarray | None = None

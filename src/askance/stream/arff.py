@@ -17,7 +17,19 @@ import numpy as np
 from askance.errors import BadLine, InvalidInput
 from askance.features.assemble import unit_rows
 from askance.features.encoder import Cells
-from askance.features.kinds import CATEGORY, NUMBER, SAMPLE_ROWS, TEXT, guess, listed, number_in, why_not_a_number
+from askance.features.kinds import (
+    CATEGORY,
+    IGNORE,
+    IGNORED_NAMES,
+    NUMBER,
+    SAMPLE_ROWS,
+    TEXT,
+    guess,
+    last_name,
+    listed,
+    number_in,
+    why_not_a_number,
+)
 from askance.learner.compile import specialise
 from askance.stream.batch import Rows, Settings
 from askance.stream.buffer import Buffer
@@ -55,6 +67,7 @@ class ArffStream(DelimitedStream):
         content = self._buffer.first_lines(SAMPLE_ROWS)
         self._is_sparse = _begins_sparse(content)
         known = {name: CATEGORY if isinstance(kind, list) else kind for name, kind in head.items() if kind != OTHER}
+        known |= {name: IGNORE for name in head if last_name(name) in IGNORED_NAMES}
         if self._is_sparse:
             self.table = "sparse table"
             self._encoder.raw = True

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from askance.errors import BadLine, InvalidParameter
+from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.features.kinds import find_label, listed
+from askance.stream.buffer import Buffer
 from askance.stream.labels import Labels
 from askance.stream.source import Input, Source
 
@@ -147,6 +149,12 @@ class Stream(ABC):
             self._open_part.close()
             self._open_part = None
 
+    def _open_text(self, place: int) -> Buffer:
+        """Go on with one of the files, read as lines."""
+        self.close()
+        self._place, self._open_part = place, self.source.open(place)
+        return Buffer(self._open_part)
+
     def share_read(self) -> float | None:
         """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""
         part = self._open_part
@@ -154,6 +162,29 @@ class Stream(ABC):
         if inside is None:
             return 1.0 if part is None and self._has_begun else None
         return (self._place + inside) / len(self.source)
+
+    def _place_of_label(self, names: Sequence[str], state: Mapping[str, Any] | None, advice: str = "") -> int | None:
+        """Which field of a table is the label: the one that was named, that the model knows, or that looks like it."""
+        wanted = self.settings.label
+        if wanted is False:
+            return None
+        if wanted is None and state is not None and state.get("label") in names:
+            wanted = state["label"]
+        if isinstance(wanted, str):
+            if wanted not in names:
+                raise InvalidParameter(
+                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {listed(names)}."
+                )
+            return names.index(wanted)
+        if wanted is not None:
+            if not -len(names) <= wanted < len(names):
+                raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
+            return wanted % len(names)
+        if len(names) < 2:
+            only = f"a single field, {listed(names)!r}, which leaves none beside the label" if names else "no fields"
+            raise InvalidInput(f"{self.name!r} has {only}{advice or '.'}")
+        usual = find_label(names)
+        return names.index(usual) if usual is not None else len(names) - 1
 
     def refuse(self, error: BadLine) -> None:
         """Raise the error, or count the line where bad ones are to be left out."""

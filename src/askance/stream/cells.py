@@ -15,7 +15,7 @@ from askance.stream.buffer import NEWLINE, RETURN
 from askance.stream.labels import FULL, Places, find_label
 from askance.stream.numbers import HARD, NUMBER, Tables, read_number
 
-SPACE, TAB, QUOTE, APOSTROPHE, BACKSLASH, PERCENT, COMMA = 32, 9, 34, 39, 92, 37, 44
+SPACE, TAB, QUOTE, APOSTROPHE, BACKSLASH, PERCENT, COMMA, POINT = 32, 9, 34, 39, 92, 37, 44, 46
 NONE = 0  # in place of a byte that means nothing special; a cell never contains a zero byte
 
 # Why the splitter stopped. It is then at the beginning of a row.
@@ -205,6 +205,15 @@ def parse_cells(
                     what[row, k] = PRESENT
                     values[row, k] = value
     return others
+
+
+def points_for_commas(data: np.ndarray, starts: np.ndarray, stops: np.ndarray, chosen: np.ndarray) -> None:
+    """Write the numbers in the chosen cells of every row with a decimal point where they have a comma."""
+    for row in range(starts.shape[0]):
+        for k in range(chosen.size):
+            for i in range(starts[row, chosen[k]], stops[row, chosen[k]]):
+                if data[i] == COMMA:
+                    data[i] = POINT
 
 
 def find_labels(

@@ -3,19 +3,22 @@
 Which of them separates, and whether the first line has names, is found in the first lines unless it is said. Fields
 without names are called by their number, from 0. The label is the field called ``label``, ``y``, ``class`` or
 ``target``, else the last one. Empty cells, ``NA``, ``N/A``, ``null``, ``NULL``, ``None`` and ``?`` are missing numbers.
+A decimal comma is read as a point.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
-from askance.features.kinds import MISSING, SAMPLE_ROWS, find_label, listed, looks_like_a_number
+from askance.features.kinds import MISSING, NUMBER, SAMPLE_ROWS, find_label, listed, looks_like_a_number
 from askance.stream.batch import Settings
 from askance.stream.buffer import Buffer
 from askance.stream.cells import NONE, Dialect
+from askance.stream.commas import THOUSANDS, has_a_comma, written_with
 from askance.stream.delimited import DelimitedStream
 from askance.stream.source import Source
 from askance.stream.split import Refuse, first_row, ignore, sample_of
@@ -23,6 +26,7 @@ from askance.stream.split import Refuse, first_row, ignore, sample_of
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
 ROWS_FOR_NAMES = 100
+_COMMA_AS_DELIMITER = re.compile(rb"(?<![0-9]),|,(?![0-9])")
 
 
 class CsvStream(DelimitedStream):
@@ -62,11 +66,29 @@ class CsvStream(DelimitedStream):
         self.has_names = _has_names(sample) if header is None else bool(header)
         self._header = first if self.has_names else None
         self.names = _distinct(first) if self.has_names else [str(place) for place in range(len(first))]
-        self._settle({}, sample[1:] if self.has_names else sample)
+        rows = sample[1:] if self.has_names else sample
+        self.comma_places = tuple(self._with_commas(rows))
+        self._settle({self.names[place]: NUMBER for place in self.comma_places}, rows)
+
+    def _with_commas(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
+        """The fields whose numbers have a decimal comma; refuses those with separators between thousands."""
+        label, given = self._find_label(), self.settings.features or {}
+        for place, name in enumerate(self.names):
+            found = written_with([row[place] for row in sample]) if place != label else None
+            if found is None or given.get(name, NUMBER) != NUMBER:
+                continue
+            how, example = found
+            if how == THOUSANDS:
+                raise InvalidInput(
+                    f"{self.name!r} has numbers such as {example!r} in {self._column(place)}, which may have "
+                    "separators between thousands; write them plainly, as 1234.5, or declare the field a category."
+                )
+            yield place
 
     def _begin_part(self, buffer: Buffer) -> None:
         """Leave the names out: where the first file of a folder has them, each has the same."""
         if self._header is None:
+            self._refuse_names(buffer)
             return
         found = self._first_row(buffer, self.refuse)
         if found and found != self._header:
@@ -74,6 +96,16 @@ class CsvStream(DelimitedStream):
                 f"{buffer.name!r} cannot follow {self.source.names[0]!r}: its columns are not those of "
                 f"{self.source.names[0]!r}, {listed(self._header)}, but {listed(found)}; "
                 "every file of a folder begins with the same line of names."
+            )
+
+    def _refuse_names(self, buffer: Buffer) -> None:
+        """Say that a file begins with names where the first one of the folder does not."""
+        content = buffer.first_lines(SAMPLE_ROWS) if self._place else b""
+        sample = sample_of(content, buffer.name, self.dialect, len(self.names)) if content else []
+        if sample and _has_names(sample) and any(not looks_like_a_number(sample[0][p]) for p in self._places[NUMBER]):
+            raise InvalidInput(
+                f"{buffer.name!r} begins with a line of names, {listed(sample[0])}, but {self.source.names[0]!r} does "
+                "not; either every file of a folder begins with the same line of names, or none does."
             )
 
     def _first_row(self, buffer: Buffer, refuse: Refuse) -> list[str]:
@@ -94,7 +126,7 @@ def _byte(name: str, value: str) -> int:
 
 def _find_delimiter(content: bytes, quote: int) -> str:
     """The candidate that divides the most rows into the same number of cells, and into the most cells."""
-    best, chosen = (0.0, 1), ","
+    best, chosen, semicolons = (0.0, 1), ",", False
     for candidate in DELIMITERS:
         buffer = Buffer.of(content, "sample")
         dialect = Dialect(ord(candidate), quote)
@@ -107,8 +139,11 @@ def _find_delimiter(content: bytes, quote: int) -> str:
         if counts:
             cells, rows = counts.most_common(1)[0]
             score = (rows / counts.total() if cells > 1 else 0.0), cells
+            semicolons |= candidate == ";" and score[0] == 1.0
             if score > best:
                 best, chosen = score, candidate
+    if chosen == "," and semicolons and not _COMMA_AS_DELIMITER.search(content):
+        return ";"  # numbers with decimal commas
     return chosen
 
 
@@ -121,7 +156,7 @@ def _has_names(sample: Sequence[Sequence[str]]) -> bool:
     if not sample:
         return False
     first, rows = sample[0], sample[1 : 1 + ROWS_FOR_NAMES]
-    if any(map(looks_like_a_number, first)) or not any(first):
+    if any(looks_like_a_number(text) or has_a_comma(text) for text in first) or not any(first):
         return False
     if find_label(first) is not None:
         return True

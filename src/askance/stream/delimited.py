@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.errors import BadLine, InvalidInput
 from askance.features.encoder import Cells, Encoder
 from askance.features.kinds import (
     CATEGORY,
@@ -16,7 +16,6 @@ from askance.features.kinds import (
     TEXT,
     TIME,
     check_features,
-    find_label,
     guess,
     listed,
     why_not_a_number,
@@ -40,6 +39,8 @@ class DelimitedStream(Stream):
     has_names = True
     table = "table"
     missing_labels = frozenset(("",))
+    comma_places: tuple[int, ...] = ()
+    """Fields whose numbers have a decimal comma."""
     declared: dict[str, list[str]] = {}  # noqa: RUF012
     """The values that a category may have, where the file says so."""
 
@@ -48,7 +49,7 @@ class DelimitedStream(Stream):
         self._encoder = Encoder(settings.hash_bits, settings.ngrams, settings.raw)
         self._state = state
         self._label = -1
-        self._buffer = self._open(0)
+        self._buffer = self._open_text(0)
 
     @abstractmethod
     def _begin_part(self, buffer: Buffer) -> None:
@@ -64,7 +65,8 @@ class DelimitedStream(Stream):
 
     def state(self) -> dict[str, Any]:
         """What was learned from the rows so far."""
-        return {"format": self.table, "labels": self.labels.kind, **self._encoder.to_dict()}
+        label = self.names[self._label] if self._label >= 0 else None
+        return {"format": self.table, "label": label, "labels": self.labels.kind, **self._encoder.to_dict()}
 
     # --- what the fields are -----------------------------------------------------------------------------
 
@@ -93,26 +95,9 @@ class DelimitedStream(Stream):
         return self._encoder.kinds[name]
 
     def _find_label(self) -> int:
-        wanted, names = self.settings.label, self.names
-        if wanted is False:
-            return -1
-        if isinstance(wanted, str):
-            if wanted not in names:
-                raise InvalidParameter(
-                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {listed(names)}."
-                )
-            return names.index(wanted)
-        if wanted is not None:
-            if not -len(names) <= wanted < len(names):
-                raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
-            return wanted % len(names)
-        if len(names) == 1:
-            raise InvalidInput(
-                f"{self.name!r} has a single field, {listed(names)!r}, which leaves none beside the label; name "
-                "the delimiter if there are more, or say that there is no label."
-            )
-        usual = find_label(names) if self.has_names else None
-        return names.index(usual) if usual is not None else len(names) - 1
+        advice = "; does something else than a comma, a tab, a semicolon or a bar separate its cells?"
+        place = self._place_of_label(self.names, self._state, advice)
+        return -1 if place is None else place
 
     def _take_state(self, state: Mapping[str, Any], names: Sequence[str]) -> None:
         if state.get("format") != self.table:
@@ -128,24 +113,19 @@ class DelimitedStream(Stream):
 
     # --- rows --------------------------------------------------------------------------------------------
 
-    def _open(self, place: int) -> Buffer:
-        self.close()
-        self._place, self._open_part = place, self.source.open(place)
-        return Buffer(self._open_part)
-
     def _restart(self) -> None:
         self.labels.forget()
         fresh = Encoder(self._encoder.hasher.bits, self._encoder.ngrams, self._encoder.raw)
         for name, kind in self._encoder.kinds.items():
             fresh.add(name, kind)
         self._encoder = fresh if self._state is None else Encoder.from_dict(self._state)
-        self._buffer = self._open(0)
+        self._buffer = self._open_text(0)
 
     def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), []
         for place in range(len(self.source)):
             if place:
-                self._buffer = self._open(place)
+                self._buffer = self._open_text(place)
             self._begin_part(self._buffer)
             while (found := self._some_rows(self._buffer, cells)) is not None:
                 labels.append(found)
@@ -211,6 +191,9 @@ class DelimitedStream(Stream):
         chosen = np.array(self._places[NUMBER], np.int64)
         values = np.empty((rows.n_rows, len(chosen)))
         what = np.empty((rows.n_rows, len(chosen)), np.uint8)
+        commas = np.array([place for place in self.comma_places if place in self._places[NUMBER]], np.int64)
+        if len(commas):
+            specialise(kernels.points_for_commas)(rows.data, rows.starts, rows.stops, commas)
         others = specialise(kernels.parse_cells)(rows.data, rows.starts, rows.stops, chosen, tables(), values, what)
         if others:
             for row, k in np.argwhere(what >= kernels.BAD).tolist():

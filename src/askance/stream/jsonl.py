@@ -10,15 +10,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-import numpy as np
-
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.encoder import Cells
-from askance.features.kinds import SAMPLE_ROWS, check_features, find_label, listed
-from askance.features.rows import FieldError, RowFeatures, flatten
-from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
+from askance.features.kinds import SAMPLE_ROWS, find_label, listed
+from askance.features.rows import FieldError, flatten
+from askance.stream.batch import BATCH_ENTRIES, Rows, Settings
 from askance.stream.buffer import Buffer
-from askance.stream.labels import as_array
+from askance.stream.row_stream import RowStream
 from askance.stream.source import Source
 
 FORMAT = "rows"
@@ -26,55 +24,24 @@ FORMAT = "rows"
 ARRAY = "{} cannot be read: this is a JSON array; one object per line is needed, as jq -c '.[]' writes them."
 
 
-class JsonlStream(Stream):
+class JsonlStream(RowStream):
     """The rows of JSON Lines files."""
 
+    format, what = FORMAT, "JSON rows"
+
     def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
-        super().__init__(source, settings)
+        super().__init__(source, settings, state)
         if isinstance(settings.label, int) and settings.label is not False:
-            raise InvalidParameter(f"the fields of JSON rows have names, no numbers; label={settings.label} is none.")
+            raise InvalidParameter(f"the fields of JSON rows have names; the number {settings.label} is none.")
         self._label = settings.label if isinstance(settings.label, str) else None
-        check_features(settings.features)
-        self._state = state
-        self._features = self._fresh()
-        self._buffer = self._open(0)
+        if settings.label is None and state is not None:
+            self._label = state.get("label")
+        self._buffer = self._open_text(0)
         self._look_at_first_rows()
 
-    @property
-    def fields(self) -> list[Field]:
-        """The fields known so far, in the order in which they appeared."""
-        label = [Field(self._label, "label")] if self._label is not None else []
-        return label + [Field(name, kind) for name, kind in self._features.kinds.items()]
-
-    def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
-        return {"format": FORMAT, "label": self._label, "labels": self.labels.kind, **self._features.to_dict()}
-
-    def _fresh(self) -> RowFeatures:
-        if self._state is None:
-            bits, ngrams, raw = self.settings.hash_bits, self.settings.ngrams, self.settings.raw
-            return RowFeatures(self.settings.features, hash_bits=bits, ngrams=ngrams, raw=raw)
-        if self._state.get("format") != FORMAT:
-            raise InvalidInput(
-                f"the model was trained on {self._state.get('format')!r} data, but {self.name!r} is JSON rows."
-            )
-        self.labels.kind = self.labels.kind or self._state.get("labels")
-        if self._label is None and self.settings.label is not False:
-            self._label = self._state.get("label")
-        return RowFeatures.from_dict(self._state)
-
-    def _open(self, place: int) -> Buffer:
-        self.close()
-        self._place, self._open_part = place, self.source.open(place)
-        return Buffer(self._open_part)
-
     def _restart(self) -> None:
-        known = self._features.kinds
-        self._features = self._fresh()
-        if self._state is None:
-            for name, kind in list(known.items())[: self._settled]:
-                self._features.encoder.add(name, kind)
-        self._buffer = self._open(0)
+        super()._restart()
+        self._buffer = self._open_text(0)
 
     def _look_at_first_rows(self) -> None:
         """Settle what the label is, and the kinds of the fields of the first rows."""
@@ -107,13 +74,13 @@ class JsonlStream(Stream):
         cells, labels = Cells(), []
         for place in range(len(self.source)):
             if place:
-                self._buffer = self._open(place)
+                self._buffer = self._open_text(place)
             for number, line in self._buffer.lines():
                 try:
                     row = read_row(line)
                     if row is None:
                         continue
-                    label = self._take_label(row)
+                    label = None if self._label is None else self._label_of(row.pop(self._label, None))
                     self._features.add(cells, row)
                 except ValueError as error:
                     self.refuse(_explain(error, self._buffer, number))
@@ -125,19 +92,6 @@ class JsonlStream(Stream):
         self.close()
         if cells.n_rows:
             yield self._finished(cells, labels)
-
-    def _finished(self, cells: Cells, labels: list[Any]) -> Rows:
-        X = self._features.encoder.matrix(cells)
-        times = np.array(cells.times) if cells.times else None
-        return X, as_array(labels, self.labels.kind) if self._label is not None else None, times
-
-    def _take_label(self, row: dict[str, Any]) -> Any:
-        if self._label is None:
-            return None
-        try:
-            return self.labels.of(row.pop(self._label, None))
-        except ValueError as error:
-            raise FieldError(self._label, str(error)) from None
 
 
 def _refuse_constant(word: str) -> NoReturn:

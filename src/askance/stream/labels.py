@@ -83,7 +83,7 @@ class Labels:
     wrong: dict[int, str]
     """Labels found by the compiled parser that are not of the stream's kind, with the reasons."""
     _known: list[Any]
-    _values: dict[tuple[type, int | float], Any]
+    _values: dict[int | float, Any]
 
     def __init__(self, kind: str | None = None) -> None:
         self.missing = frozenset((b"",))
@@ -111,7 +111,7 @@ class Labels:
         if number is None or abs(number) >= EXACT or (self.kind == "int" and not number.is_integer()):
             what = "a whole number" if self.kind == "int" else "a number"
             raise ValueError(
-                f"the label {text[:40]!r} is not {what} as the labels before it are; labels='text' allows any."
+                f"the label {text[:40]!r} is not {what} as the labels before it are; name all classes if it is one."
             )
         return int(number) if self.kind == "int" else number
 
@@ -133,12 +133,12 @@ class Labels:
             return self.value(label)
         if not isinstance(label, int | float):
             raise ValueError(f"a label is text or a number, got {str(label)[:40]!r}.")
-        key = label.__class__, label  # 1, 1.0 and True are the same to a dictionary
-        if key not in self._values:
+        if label not in self._values:  # to a dictionary 1, 1.0 and True are the same, and so they are as labels
             if len(self._values) >= MOST:
                 self._values = {}
-            self._values[key] = self.value(repr(int(label) if isinstance(label, bool) else label))
-        return self._values[key]
+            is_whole = abs(label) < EXACT and label == int(label)
+            self._values[label] = self.value(repr(int(label) if is_whole else label))
+        return self._values[label]
 
     def values(self, texts: Sequence[str | None]) -> np.ndarray:
         """The labels as an array; None where one is missing."""
@@ -220,3 +220,31 @@ def _room(labels: int, size: int) -> Places:
         np.full(labels, -1, np.int32),
         np.zeros(1, np.int64),
     )
+
+
+MOST_QUANTITIES = 50  # different numbers with decimals that may be classes
+MOST_OF_THEIR_OWN = 100  # different labels from which on half of the events having their own is suspicious
+
+
+def refuse_quantities(distinct: np.ndarray, n_events: int, name: str) -> None:
+    """Say that the different labels of some events are no classes, but a measured quantity or a key.
+
+    >>> refuse_quantities(np.array(["ham", "spam"]), 5000, "mail.csv")
+    >>> refuse_quantities(np.arange(99) / 4, 5000, "prices.csv")
+    Traceback (most recent call last):
+    ...
+    askance.errors.InvalidInput: the labels of 'prices.csv' are 99 different numbers, such as 0.25, which look like a \
+quantity rather than classes; is it the right field?
+    """
+    if distinct.dtype.kind == "f" and len(distinct) > MOST_QUANTITIES:
+        uneven = distinct[distinct != np.floor(distinct)]
+        if len(uneven):
+            raise InvalidInput(
+                f"the labels of {name!r} are {len(distinct):,} different numbers, such as {uneven[0]:.6g}, which look "
+                "like a quantity rather than classes; is it the right field?"
+            )
+    if len(distinct) > max(MOST_OF_THEIR_OWN, n_events // 2):
+        raise InvalidInput(
+            f"{n_events:,} events of {name!r} have {len(distinct):,} different labels, such as "
+            f"{str(distinct[0])[:40]!r}, so that most events would be a class of their own; is it the right field?"
+        )

@@ -47,7 +47,7 @@ class LibsvmStream(Stream):
         if state is not None:
             self._take_state(state)
         self._room = 1 << 16
-        self._buffer = self._open(0)
+        self._buffer = self._open_text(0)
         self._look_at_first_rows()
 
     @property
@@ -73,15 +73,10 @@ class LibsvmStream(Stream):
         self._zero_based = bool(state["zero_based"]) if self._zero_based is None else self._zero_based
         self.labels.kind = self.labels.kind or state["labels"]
 
-    def _open(self, place: int) -> Buffer:
-        self.close()
-        self._place, self._open_part = place, self.source.open(place)
-        return Buffer(self._open_part)
-
     def _restart(self) -> None:
         self._scaling.restart()
         self.labels.forget()
-        self._buffer = self._open(0)
+        self._buffer = self._open_text(0)
 
     def _look_at_first_rows(self) -> None:
         """Settle where counting begins, what the labels are and how to scale, by the first lines."""
@@ -101,7 +96,7 @@ class LibsvmStream(Stream):
         room = Room(most_rows, self._room)
         for place in range(len(self.source)):
             if place:
-                self._buffer = self._open(place)
+                self._buffer = self._open_text(place)
             while True:
                 self._fill(self._buffer, room, 0 if self._zero_based else 1, self.refuse)
                 if not room.is_full:

@@ -42,8 +42,13 @@ def open_npz(source: Source, settings: Settings, state: Mapping[str, Any] | None
         return DenseNpzStream(source, settings, archive, state)
     if {"data", "indices", "indptr", "shape"} <= archive.names:
         return SparseNpzStream(source, settings, archive, state)
+    if not archive.names:
+        raise InvalidInput(
+            f"{source.names[0]!r} is a zip archive without NumPy arrays; unpack it first, or save a spreadsheet as CSV."
+        )
     raise InvalidInput(
-        f"{source.names[0]!r} holds neither an array X nor the arrays data, indices, indptr and shape of a CSR matrix."
+        f"{source.names[0]!r} holds neither an array X nor the arrays data, indices, indptr and shape of a CSR matrix; "
+        f"there are: {listed(sorted(archive.names))}."
     )
 
 
@@ -55,7 +60,7 @@ class NpzStream(Stream):
     ) -> None:
         super().__init__(source, settings)
         if isinstance(settings.label, int) and settings.label is not False:
-            raise InvalidParameter(f"the labels of an .npz file are an array with a name, got label={settings.label}.")
+            raise InvalidParameter(f"the labels of an .npz file are an array with a name, no number {settings.label}.")
         self._state = state
         self._archive: Archive | None = archive
         self._width = self._n_rows = 0
@@ -86,7 +91,8 @@ class NpzStream(Stream):
         self._y: Member | None = archive.array(name) if name is not None else None
         if self._y is not None and self._y.shape != (self._n_rows,):
             raise InvalidInput(
-                f"{archive.name!r} has {self._n_rows:,} rows, but labels of the shape {self._y.shape} in {name!r}."
+                f"{archive.name!r} has {self._n_rows:,} rows, but its labels {name!r} have the shape {self._y.shape} "
+                f"instead of ({self._n_rows},)."
             )
 
     def _restart(self) -> None:
@@ -270,7 +276,10 @@ class DenseNpzStream(NpzStream):
     def _begin(self, archive: Archive) -> tuple[int, int]:
         self._X = archive.array("X")
         if len(self._X.shape) != 2 or self._X.dtype.kind not in "biuf":
-            raise ValueError(f"X must be a two-dimensional array of numbers, it is {self._X.shape} of {self._X.dtype}")
+            raise InvalidInput(
+                f"X in {archive.name!r} must be a two-dimensional array of numbers, one row per event; its shape is "
+                f"{self._X.shape}, its type {self._X.dtype}."
+            )
         if self._X.shape[1] > 2**31 - 2:
             raise ValueError("X has too many columns")
         return self._X.shape[0], self._X.shape[1]

@@ -141,7 +141,7 @@ def find_format(source: Source) -> str:
         (one, first), (other, second) = next((a, b) for a in found.items() for b in found.items() if a[1] != b[1])
         raise InvalidInput(
             f"{source.name!r} mixes formats: {one!r} is {first or 'unknown'}, {other!r} {second or 'unknown'}; "
-            "give format= if they are all alike."
+            "name the format if they are all alike."
         )
     return found[source.names[0]] or format_of(source.look(LINES, LOOK_AT), source.names[0])
 
@@ -152,6 +152,8 @@ def format_of(start: bytes, name: str) -> str:
         return "npz"
     if start.startswith(b"PAR1"):
         return "parquet"
+    if start.startswith(b"\x93NUMPY"):
+        raise InvalidInput(f"{name!r} holds a single array; events and labels are read from an .npz file with X and y.")
     lines = [line.strip() for line in start.removeprefix(b"\xef\xbb\xbf").splitlines()[:LINES]]
     lines = [line for line in lines if line]
     first = lines[0] if lines else b""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.errors import BadLine, InvalidInput
 from askance.features.encoder import Cells
 from askance.features.kinds import (
     IGNORE,
@@ -21,18 +21,14 @@ from askance.features.kinds import (
     LARGEST,
     NUMBER,
     SAMPLE_ROWS,
-    check_features,
-    find_label,
     last_name,
     listed,
     why_not_a_number,
 )  # fmt: skip
-from askance.features.rows import FieldError, RowFeatures, flatten
-from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
-from askance.stream.labels import as_array
+from askance.features.rows import FieldError, flatten
+from askance.stream.batch import BATCH_ENTRIES, Rows, Settings
+from askance.stream.row_stream import RowStream
 from askance.stream.source import Source
-
-FORMAT = "parquet"
 
 
 def _pyarrow() -> Any:
@@ -44,57 +40,24 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-class ParquetStream(Stream):
+class ParquetStream(RowStream):
     """The rows of Parquet files."""
 
+    format, what = "parquet", "Parquet"
+
     def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
-        super().__init__(source, settings)
+        super().__init__(source, settings, state)
         self._arrow = _pyarrow()
-        self._state = state
         self._file: Any = self._open(0)
         self._schema = self._file.schema_arrow
         self._label = self._find_label(self._schema.names)
-        self._features = self._fresh()
         self._look_at_first_rows()
 
-    @property
-    def fields(self) -> list[Field]:
-        """The fields known so far, and the label."""
-        label = [Field(self._label, "label")] if self._label is not None else []
-        return label + [Field(name, kind) for name, kind in self._features.kinds.items()]
-
-    def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
-        return {"format": FORMAT, "labels": self.labels.kind, **self._features.to_dict()}
-
-    def _fresh(self) -> RowFeatures:
-        if self._state is None:
-            bits, ngrams, raw = self.settings.hash_bits, self.settings.ngrams, self.settings.raw
-            return RowFeatures(check_features(self.settings.features), hash_bits=bits, ngrams=ngrams, raw=raw)
-        if self._state.get("format") != FORMAT:
-            raise InvalidInput(
-                f"the model was trained on {self._state.get('format')!r} data, but {self.name!r} is Parquet."
-            )
-        self.labels.kind = self.labels.kind or self._state.get("labels")
-        return RowFeatures.from_dict(self._state)
-
     def _find_label(self, names: list[str]) -> str | None:
-        wanted = self.settings.label
         if len(set(names)) < len(names):
             raise InvalidInput(f"{self.name!r} has two fields with the same name.")
-        if wanted is False:
-            return None
-        if isinstance(wanted, str):
-            if wanted not in names:
-                raise InvalidParameter(
-                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {listed(names)}."
-                )
-            return wanted
-        if wanted is not None and not -len(names) <= wanted < len(names):
-            raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
-        if len(names) < 2:
-            raise InvalidInput(f"{self.name!r} has no fields beside the label; give label=False if there is no label.")
-        return names[wanted] if wanted is not None else find_label(names) or names[-1]
+        place = self._place_of_label(names, self._state)
+        return None if place is None else names[place]
 
     def _open(self, place: int) -> Any:
         self.close()
@@ -114,11 +77,7 @@ class ParquetStream(Stream):
             raise InvalidInput(f"{self.source.names[self._place]!r} cannot be read as Parquet: {reason}.") from None
 
     def _restart(self) -> None:
-        known = self._features.kinds
-        self._features = self._fresh()
-        if self._state is None:
-            for name, kind in list(known.items())[: self._settled]:
-                self._features.encoder.add(name, kind)
+        super()._restart()
         self._file = self._open(0)
 
     def _is_number(self, name: str) -> bool:
@@ -182,7 +141,7 @@ class ParquetStream(Stream):
             try:
                 if row in wrong:
                     raise FieldError(*wrong[row])
-                label = self._label_of(labels[row]) if labels else None
+                label = self._label_of(_plain(labels[row])) if labels else None
                 self._features.add(cells, flatten({name: _plain(value) for name, value in rows[row].items()}))
             except FieldError as error:
                 file, column = self.source.names[self._place], f"field {listed([error.field])!r}"
@@ -193,15 +152,7 @@ class ParquetStream(Stream):
         slots = np.array([self._features.encoder.slots[name] for name in numbers], np.int64)
         if numbers:
             cells.add_numbers(0, slots, table[kept])
-        X = self._features.encoder.matrix(cells)
-        times = np.array(cells.times) if cells.times else None
-        return X, as_array(y, self.labels.kind) if self._label is not None else None, times
-
-    def _label_of(self, value: Any) -> Any:
-        try:
-            return self.labels.of(_plain(value))
-        except ValueError as error:
-            raise FieldError(str(self._label), str(error)) from None
+        return self._finished(cells, y)
 
     def _numbers(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         """A column as float64, NaN where it is null, and which values cannot be learned from."""

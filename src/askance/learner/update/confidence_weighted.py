@@ -28,7 +28,7 @@ from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, linear_margin, sign
 from askance.learner.state import State
 
-LEAST_VARIANCE = 1e-150
+LEAST_VARIANCE = 1e-290
 
 
 def smallest_step(margin, variance, confidence):

@@ -88,9 +88,12 @@ class Probit(UpdateRule):
         The variance of each weight before the first answer.
     decay : float, default 1.0
         How much of the past an answer keeps, in (0, 1]; below 1 the model follows a changing world.
-    weighted : bool, default True
+    weighted : bool, default False
         Count an answer with its importance weight, 1 / probability of asking (unbiased, UOAL),
         rather than with 1 (biased, BOAL).
+    as_printed : bool, default False
+        Take the weight in one step, as the paper does: with large weights it overshoots. Otherwise an answer of weight
+        three is learned as three answers are.
 
     Examples
     --------
@@ -103,11 +106,15 @@ class Probit(UpdateRule):
 
     prior_variance: float = positive(1.0)
     decay: float = share(1.0)
-    weighted: bool = True
+    weighted: bool = False
+    as_printed: bool = False
 
-    weighs_itself: ClassVar = True
     probabilistic: ClassVar = True
     binary: ClassVar = Kernels(margin=margin_and_variance, learn=learn_moments, score=margin_and_variance)
+
+    @property
+    def weighs_itself(self) -> bool:
+        return self.as_printed
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, self.prior_variance)

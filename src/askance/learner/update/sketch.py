@@ -342,6 +342,7 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     sketch_seed: int = whole(0, least=0)
     weighted: bool = False
 
+    rests: ClassVar = False  # the sketch takes in every answer, whatever its loss
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_sketched, score=sketched_score)
 
     def start(self, n_features: int, n_classes: int) -> State:

@@ -1,0 +1,48 @@
+"""Numbers that are not written with a point: 3,14 and 1.234,50.
+
+A comma that stands in every field for a decimal point is read as one. Where it may as well stand between thousands, and
+where numbers have such separators, nothing is guessed: read as words they would be learned by heart, silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from askance.features.kinds import MISSING, SHARE_OF_NUMBERS, looks_like_a_number
+
+DECIMAL_COMMA, THOUSANDS = "decimal comma", "thousands"
+
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,' \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]+)?")
+
+
+def has_a_comma(text: str) -> bool:
+    """Whether a text is a number with a decimal comma."""
+    return _COMMA.fullmatch(text) is not None
+
+
+def written_with(texts: Sequence[str]) -> tuple[str, str] | None:
+    """How the numbers of a field are written, if not plainly, and an example; None also if they are no numbers.
+
+    >>> written_with(["3,14", "12,5", "7"])
+    ('decimal comma', '3,14')
+    >>> written_with(["1.234,50", "12"])
+    ('thousands', '1.234,50')
+    >>> written_with(["1,234", "5,678"])
+    ('thousands', '1,234')
+    >>> written_with(["3.14", "x"])
+    """
+    present = [text for text in texts if text not in MISSING]
+    odd = [text for text in present if not looks_like_a_number(text)]
+    if not odd:
+        return None
+    commas = [text for text in odd if has_a_comma(text)]
+    separated = [text for text in odd if _THOUSANDS.fullmatch(text)]
+    enough = SHARE_OF_NUMBERS * len(present)
+    has_points = any("." in text for text in present if looks_like_a_number(text))
+    if len(commas) > len(separated) and not has_points and len(present) - len(odd) + len(commas) >= enough:
+        return DECIMAL_COMMA, commas[0]
+    if separated and len(present) - len(odd) + len(separated) >= enough:
+        return THOUSANDS, separated[0]
+    return None
