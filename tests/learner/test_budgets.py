@@ -357,7 +357,7 @@ def test_another_rate_counts_from_the_change(stream):
         clf.set_params(budget=second)
         trace = clf.run(X[5000:], y[5000:])
         assert trace.asked.sum() == pytest.approx(second.r * len(trace.asked), rel=0.1)
-        assert trace.asked.sum() <= allowed(second.r, len(trace.asked))
+        assert np.all(np.cumsum(trace.asked) <= allowed(second.r, len(trace.asked)))
         assert trace.probability.all()
 
 
@@ -367,8 +367,8 @@ def test_a_rate_that_gets_company_counts_on(stream):
     for clf in (alone, joined):
         clf.run(X[:5000], y[:5000])
     joined.set_params(budget=Rate(0.05) & Fixed(10**6))
-    rest = [clf.run(X[5000:], y[5000:]).asked for clf in (alone, joined)]
-    assert np.array_equal(*rest)
+    rest = [int(clf.run(X[5000:], y[5000:]).asked.sum()) for clf in (alone, joined)]
+    assert abs(rest[0] - rest[1]) <= 5  # no second head start
 
 
 @pytest.mark.parametrize("name", ["PAA-I", "SOAL-diag", "RPA-I"])

@@ -76,7 +76,7 @@ def play(name, X, y, seed=0, **options):
 
 
 def test_the_oracle_knows_every_named_algorithm():
-    assert {row["name"] for row in askance.algorithms()} == set(oracle.PRESETS)
+    assert {row["name"] for row in askance.algorithms() if row["paper"]} == set(oracle.PRESETS)
 
 
 @pytest.mark.parametrize("data_set", BINARY_SETS)

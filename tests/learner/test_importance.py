@@ -27,6 +27,7 @@ RULES = [
     u.MirrorDescent(eta=0.1, weighted=True),
     u.Probit(weighted=True),
 ]
+STOPPING = RULES[:-1]  # Probit goes on, ever more slowly
 MANY = [u.Perceptron(weighted=True), u.PassiveAggressive1(C=0.05, weighted=True), u.DualAveraging(0.1, weighted=True)]
 
 
@@ -81,7 +82,7 @@ def test_a_weight_of_one_is_the_printed_update(rule):
     assert np.array_equal(weighted.coef_, printed.coef_)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=named)
+@pytest.mark.parametrize("rule", STOPPING, ids=named)
 def test_large_weights_move_further_but_not_beyond_what_one_update_may(rule):
     """Towards the answer, more for more weight; and never past where the rule itself would stop."""
     for seed in range(10):
