@@ -1,224 +1,187 @@
-"""The live service: a real process, SQLite with every commit on disk, events of 20 fields over real sockets.
+"""The live service: a real process on SQLite with every commit on disk, or PostgreSQL; events of 20 fields.
 
-Throughput with a few connections that always wait for their answer; latency open-loop, at a constant rate, from the
-moment a request was due, so that a stall counts for every request it delays.
+Throughput with a few connections that always wait for their answer (and by wrk, where it is installed); latency
+open-loop, at a constant rate, from the moment a request was due. ``python -m benchmarks.live`` also measures how it
+changes with what the store holds, and writes ``LIVE.md``.
 """
 
+import argparse
 import asyncio
-import json
+import importlib
 import os
-import random
-import re
-import signal
-import subprocess
+import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from benchmarks.report import Row, Section, at_least, at_most
+from benchmarks.live_load import PEOPLE, closed_loop, looks, open_loop, people, percentile, wrk
+from benchmarks.live_store import Service
+from benchmarks.measure import load, machine, versions
+from benchmarks.report import Row, Section, as_markdown, at_least, at_most, figure
 
-PEOPLE = 20
-SETTINGS = """\
-classes = ["ham", "spam"]
-[asking]
-audit = 0.05
-[queue]
-learn_after = 1
-[server]
-port = 0
-requests_per_second = 0
-"""
+RESULTS = Path(__file__).with_name("LIVE.md")
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+RATE = 200  # events a second of the open loop, where sizes are compared
+Report = Callable[[str], None]
 
 
-def event(rng: random.Random) -> dict[str, Any]:
-    """20 fields: 14 numbers, 5 categories, a text."""
-    fields: dict[str, Any] = {f"n{k}": rng.random() for k in range(14)}
-    fields |= {f"c{k}": f"v{rng.randrange(10)}" for k in range(5)}
-    fields["text"] = f"the quick brown fox number {rng.randrange(1000)} jumps over lazy dogs"
-    return {"id": f"{rng.getrandbits(96):x}", "fields": fields}
+class NoPostgres(Exception):
+    """There is none here that could be started."""
 
 
-class Connection:
-    """As little HTTP as will do: the load must cost less than what it measures."""
-
-    def __init__(self, port: int, token: str = "") -> None:
-        self.port = port
-        self.head = f"Host: localhost\r\nAuthorization: Bearer {token}\r\n" if token else "Host: localhost\r\n"
-
-    async def open(self) -> "Connection":
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-        return self
-
-    async def post(self, path: str, value: Any) -> tuple[int, Any]:
-        body = json.dumps(value).encode()
-        head = f"POST {path} HTTP/1.1\r\n{self.head}Content-Length: {len(body)}\r\n\r\n"
-        self.writer.write(head.encode() + body)
-        answer = await self.reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
-        content = await self.reader.readexactly(int(length[1])) if length else b""
-        return int(answer[9:12]), json.loads(content) if content else None
-
-
-async def closed_loop(port: int, connections: int, batch: int, seconds: float) -> float:
-    """Events a second, with so many connections that each wait for their answer."""
-    done = 0
-    began = time.perf_counter()
-
-    async def client(number: int) -> None:
-        nonlocal done
-        rng = random.Random(os.getpid() * 1000 + number + batch)
-        connection = await Connection(port).open()
-        while time.perf_counter() - began < seconds:
-            body = event(rng) if batch == 1 else [event(rng) for _ in range(batch)]
-            status, _ = await connection.post("/v1/events", body)
-            assert status in (200, 201), status
-            done += batch
-
-    await asyncio.gather(*(client(number) for number in range(connections)))
-    return done / (time.perf_counter() - began)
-
-
-async def open_loop(port: int, per_second: float, seconds: float) -> list[float]:
-    """Seconds from when a single event was due to its answer, at a constant rate."""
-    rng = random.Random(7)
-    idle: asyncio.Queue[Connection] = asyncio.Queue()
-    for _ in range(64):
-        idle.put_nowait(await Connection(port).open())
-    times: list[float] = []
-    began = time.perf_counter()
-
-    async def one(due: float) -> None:
-        connection = await idle.get()
-        await connection.post("/v1/events", event(rng))
-        idle.put_nowait(connection)
-        times.append(time.perf_counter() - due)
-
-    tasks = []
-    for number in range(int(per_second * seconds)):
-        due = began + number / per_second
-        await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        tasks.append(asyncio.create_task(one(due)))
-    await asyncio.gather(*tasks)
-    return times
-
-
-async def people(port: int, tokens: list[str], seconds: float) -> dict[str, list[float]]:
-    """Twenty people who take questions and answer them, while events come in."""
-    times: dict[str, list[float]] = {"next": [], "answer": []}
-    began = time.perf_counter()
-
-    async def person(number: int, token: str) -> None:
-        rng = random.Random(number)
-        connection = await Connection(port, token).open()
-        count = 0
-        while time.perf_counter() - began < seconds:
-            await asyncio.sleep(rng.uniform(0.05, 0.15))  # faster than any human
-            start = time.perf_counter()
-            status, body = await connection.post("/v1/asks/next?n=1", {})
-            times["next"].append(time.perf_counter() - start)
-            if status != 200:
-                continue
-            for ask in body["asks"]:
-                count += 1
-                answer = {"answer_id": f"{number}-{count}", "token": ask["token"], "label": rng.choice(["ham", "spam"])}
-                start = time.perf_counter()
-                status, _ = await connection.post(f"/v1/asks/{ask['id']}/answer", answer)
-                times["answer"].append(time.perf_counter() - start)
-                assert status == 200, status
-
-    async def stream() -> None:
-        rng = random.Random(99)
-        connection = await Connection(port, tokens[-1]).open()
-        while time.perf_counter() - began < seconds:
-            await connection.post("/v1/events", [event(rng) for _ in range(5)])
-            await asyncio.sleep(0.05)
-
-    await asyncio.gather(stream(), *(person(number, token) for number, token in enumerate(tokens[:-1])))
-    return times
-
-
-def percentile(values: list[float], share: float) -> float:
-    return 1e3 * sorted(values)[min(len(values) - 1, int(share * len(values)))]
-
-
-class Service:
-    """``askance serve`` in a temporary folder."""
-
-    def __init__(self, folder: str) -> None:
-        from askance.cli.init import create
-
-        self.config = Path(folder) / "askance.toml"
-        self.folder = folder
-        create(self.config, SETTINGS)
-
-    def start(self) -> float:
-        began = time.perf_counter()
-        words = [sys.executable, "-m", "askance", "serve", "--config", str(self.config)]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=self.folder)
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
-        return time.perf_counter() - began
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
-
-    def megabytes(self) -> float:
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 1e6
-
-    def tokens(self) -> list[str]:
-        from askance.live.auth import create_token
-        from askance.live.config import load
-        from askance.live.store import open_store
-
-        database = open_store(load(self.config).store)
-        names = [*(f"p{k}" for k in range(PEOPLE)), "root"]
-        with database.write() as session:
-            made = [
-                create_token(session, name, ["admin" if name == "root" else "label"], time.time(), None)[1]
-                for name in names
-            ]
-        database.close()
-        return made
-
-
-def run(quick: bool, report: Callable[[str], None]) -> list[Section]:
-    seconds = 3.0 if quick else 10.0
-    section = Section(
-        "The live service",
-        "`askance serve` on SQLite (`synchronous=FULL`), events of 20 fields, load from the same machine, "
-        f"{seconds:.0f} seconds each. Single events with 16 connections; open-loop latency counts from when a request "
-        "was due.",
-    )
+@contextmanager
+def a_store(kind: str) -> Iterator[tuple[str, str]]:
+    """A folder for the settings and the place of a new store; raises ``NoPostgres`` where there is none."""
     with tempfile.TemporaryDirectory(prefix="askance-bench-") as folder:
-        service = Service(folder)
+        if kind == "SQLite":
+            yield folder, "askance.db"
+            return
+        try:
+            tests = importlib.import_module("tests.live.conftest")
+        except ImportError as error:
+            raise NoPostgres(str(error)) from None
+        programs = tests.find_postgres()
+        if programs is None:
+            raise NoPostgres("PostgreSQL is not installed here")
+        place = tempfile.mkdtemp(prefix="askance-bench-pg-")
+        running = tests.Postgres(programs, place)
+        try:
+            yield folder, running.new_database()
+        finally:
+            running.stop("immediate")
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def speeds(kind: str, seconds: float, report: Report) -> Section:
+    """What a store that is almost empty gives; the targets are SQLite's."""
+    section = Section(
+        f"On {kind}",
+        f"`askance serve` on {'SQLite (`synchronous=FULL`)' if kind == 'SQLite' else kind}, events of 20 fields, load "
+        f"from the same machine, {seconds:.0f} seconds each. Single events over 16 connections; open-loop latency "
+        "counts from when a request was due.",
+    )
+    rows = section.rows
+    with a_store(kind) as (folder, place):
+        service = Service(folder, place)
         service.start()
-        section.rows.append(at_most("memory at rest", service.megabytes(), 200, " MB"))
-        report("single events")
-        speed = asyncio.run(closed_loop(service.port, 16, 1, seconds))
-        section.rows.append(at_least("single events a second, predicted and committed", speed, 1000, ""))
-        report("batches")
-        speed = asyncio.run(closed_loop(service.port, 2, 100, seconds))
-        section.rows.append(at_least("events a second in batches of 100", speed, 5000, ""))
-        report("open loop")
-        times = asyncio.run(open_loop(service.port, 500, seconds))
-        middle, high = (percentile(times, share) for share in (0.5, 0.99))
-        section.rows.append(
-            Row("single events at 500 a second, open loop", f"median {middle:.1f} ms, p99 {high:.1f} ms")
-        )
+        rows.append(at_most("memory at rest", service.megabytes(), 200, " MB"))
+        report(f"{kind}: single events")
+        speed = asyncio.run(closed_loop(service.port, service.token, 16, 1, seconds))
+        rows.append(at_least("single events a second, predicted and committed", speed, 1000, ""))
+        if (by_wrk := wrk(service.port, service.token, seconds)) is not None:
+            said = f"median {by_wrk.median}, p99 {by_wrk.high}"
+            rows.append(at_least("the same by wrk", by_wrk.per_second, 1000, "", said))
+        else:
+            section.skip("wrk", "not installed")
+        report(f"{kind}: batches")
+        speed = asyncio.run(closed_loop(service.port, service.token, 2, 100, seconds))
+        rows.append(at_least("events a second in batches of 100", speed, 5000, ""))
+        report(f"{kind}: open loop")
+        times = asyncio.run(open_loop(service.port, service.token, 500, seconds))
+        rows.append(Row("single events at 500 a second, open loop", _spread(times)))
         service.stop()
-        events = Path(folder, "askance.db").stat().st_size / 1e6
-        began = service.start()
-        section.rows.append(at_most(f"start with a store of {events:.0f} MB, seconds", began, 3, " s"))
-        report("twenty people")
-        tokens = service.tokens()
-        time.sleep(1.5)
-        found = asyncio.run(people(service.port, tokens, seconds))
+        rows.append(at_most("start again", service.start(), 3, " s"))
+        report(f"{kind}: twenty people")
+        found = asyncio.run(people(service.port, service.tokens, seconds))
         for name, values in found.items():
             what = f"`{name}` with {PEOPLE} annotators, p99 of {len(values):,}"
-            section.rows.append(at_most(what, percentile(values, 0.99), 50, " ms"))
+            rows.append(at_most(what, percentile(values, 0.99), 50, " ms", f"median {percentile(values, 0.5):.1f} ms"))
         service.stop()
-    return [section]
+    return section
+
+
+def _spread(times: list[float]) -> str:
+    return f"median {percentile(times, 0.5):.1f} ms, p99 {percentile(times, 0.99):.1f} ms"
+
+
+HEAD = "start, s|memory, MB|events/s|ingest p50|p99|next p50|p99|answer p50|p99|stats|series|load"
+
+
+def growth(kind: str, seconds: float, sizes: tuple[int, ...], report: Report) -> list[str]:
+    """A line of a table for each number of events stored."""
+    lines = []
+    for size in sizes:
+        with a_store(kind) as (folder, place):
+            report(f"{kind}: {size:,} events")
+            service = Service(folder, place)
+            service.begin()
+            service.grow(size)
+            start = service.start()
+            memory = service.megabytes()
+            port, token = service.port, service.token
+            speed = asyncio.run(closed_loop(port, token, 16, 1, seconds / 2))
+            ingest = asyncio.run(open_loop(port, token, RATE, seconds))
+            found = asyncio.run(people(port, service.tokens, seconds))
+            pages = [asyncio.run(looks(port, token, path, 5)) for path in ("/v1/stats", "/v1/stats/series")]
+            service.stop()
+        cells = [f"{start:.2f}", f"{memory:.0f}", figure(speed)]
+        for times in (ingest, found["next"], found["answer"]):
+            cells += [f"{percentile(times, share):.1f}" for share in (0.5, 0.99)]
+        cells += [*(f"{percentile(times, 0.5):.0f}" for times in pages), f"{os.getloadavg()[0]:.1f}"]
+        lines.append(f"| {kind} | {size:,} | " + " | ".join(cells) + " |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def run(quick: bool, report: Report) -> list[Section]:
+    sections = []
+    for kind in ("SQLite", "PostgreSQL"):
+        try:
+            sections.append(speeds(kind, 3.0 if quick else 10.0, report))
+        except NoPostgres as reason:
+            sections[0].skip(kind, reason)
+    sections[0].title = "The live service on SQLite"
+    return sections
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="events of the largest store")
+    options = parser.parse_args(arguments)
+    started = load()
+
+    def report(message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+    sections, lines = [], []
+    for kind in ("SQLite", "PostgreSQL"):
+        try:
+            sections.append(speeds(kind, options.seconds, report))
+            sizes = tuple(size for size in SIZES if size <= options.most)
+            lines += growth(kind, options.seconds, sizes, report)
+        except NoPostgres as reason:
+            report(f"{kind} is left out: {reason}")
+    header = [
+        f"Written by `python -m benchmarks.live` on {datetime.now(UTC).date().isoformat()}.",
+        "",
+        f"- Machine: {machine()}",
+        f"- Load (processes that want a core) at the start: {started}, at the end: {load()}. Client, service and "
+        "database share the machine; more than two for each core means that others were computing as well, and that "
+        "speeds are too low and latencies too long by as much",
+        f"- Versions: {versions()}",
+    ]
+    text = as_markdown(sections, header).replace("# What was measured", "# The live service", 1)
+    table = [
+        "## With what is stored",
+        "",
+        f"A store with so many events of 20 fields, one in {1000 // 50} labeled: {sizes[0]:,} that came in over HTTP, "
+        "and copies of their rows. Start: until it listens. Then single events over 16 connections that wait for "
+        f"their answers (events/s), single events at {RATE} a second open-loop, and {PEOPLE} annotators beside 100 "
+        "events a second, `next` and `answer` in milliseconds; last the median of `/v1/stats` and "
+        "`/v1/stats/series` in milliseconds, computed anew, and the load average.",
+        "",
+        "| store | events | " + " | ".join(HEAD.split("|")) + " |",
+        "|---|--:|" + "--:|" * len(HEAD.split("|")),
+        *lines,
+    ]
+    options.output.write_text(text + "\n" + "\n".join(table) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -64,11 +64,13 @@ class Running:
             assert code == 0, done.stderr
         return done
 
-    def start(self, wait=20.0):
+    def serve_words(self):
+        return ["serve", "--config", str(self.config)]
+
+    def start(self, wait=180.0):  # an edited kernel is compiled anew
         self.count += 1
         out, err = self.folder / f"serve-{self.count}.txt", self.folder / "log.txt"
-        words = ["serve", "--config", str(self.config)]
-        self.process = self.nursery.start(words, self.folder, out, err, self.file_bytes)
+        self.process = self.nursery.start(self.serve_words(), self.folder, out, err, self.file_bytes)
         deadline = time.monotonic() + wait
         found = None
         while found is None and time.monotonic() < deadline and self.process.poll() is None:
@@ -162,6 +164,13 @@ class Running:
                 return
             time.sleep(0.02)
         raise AssertionError(f"{n} answers were not learned within {seconds} seconds")
+
+    def wait_until_idle(self, seconds=10.0):
+        """Until every answer is learned."""
+        deadline = time.monotonic() + seconds
+        while self.stats()["model"]["waiting"]:
+            assert time.monotonic() < deadline, f"answers still waited after {seconds} seconds"
+            time.sleep(0.02)
 
     def digest(self):
         """The hash of the model by a replay of the whole log, which must be that of its checkpoint; it must not run."""

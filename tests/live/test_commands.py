@@ -105,6 +105,7 @@ def test_numbers_change_as_server_sent_events(make):
         ('classes = ["a", "b"]\n[queue]\nlease = "soon"', "queue.lease"),
         ('classes = ["a", "b"]\n[server]\nprot = 1', "server.prot"),
         ('classes = ["a", "b"]\n[asking]\naudit = 2', "asking.audit"),
+        ('classes = ["a", "b"]\n[asking]\nrate = 20', "asking.rate"),
         ('classes = ["a", "b"]\n[fields]\nx = "numbr"', "numbr"),
         ("classes = [", "not TOML"),
     ],

@@ -73,7 +73,7 @@ def test_the_life_of_a_question(team):
     assert (refused.status_code, refused.json()["code"]) == (409, "already_answered")
     assert answer(ana, ask, "ham", "ana-2", supersedes="ana-1").json()["outcome"] == "accepted"
     assert answer(ana, ask, "egg", "ana-3").json()["code"] == "unknown_label"
-    service.wait_until_learned(1)
+    service.wait_until_idle()
     states = [item["state"] for item in service.get("/v1/events/a").json()["answers"]]
     assert states == ["superseded", "extra", "learned"]
 
@@ -154,7 +154,9 @@ def test_a_lease_outlives_a_crash(make):
 
 
 def test_questions_beyond_the_most_are_expired_least_valuable_first(make):
-    service = make(queue={"most_open": 5}, model={"algorithm": "SOL-diag"})  # asks about everything
+    service = make(
+        asking={"rate": 1.0}, queue={"most_open": 5}, model={"algorithm": "SOL-diag"}
+    )  # asks about everything
     service.send("a", "b")
     for ask, label in zip(service.next(2), ("ham", "spam"), strict=True):
         service.answer(ask, label)
@@ -191,7 +193,9 @@ def label_all(url, name, secret, leased, errors):
 
 
 def test_twenty_annotators_and_a_thousand_questions_give_no_double_lease(make, store):
-    service = make(store=store, model={"algorithm": "SOL-diag"}, server={"requests_per_second": 0.0})
+    service = make(
+        store=store, asking={"rate": 1.0}, model={"algorithm": "SOL-diag"}, server={"requests_per_second": 0.0}
+    )
     service.send("a", "b")
     for ask, label in zip(service.next(2), ("ham", "spam"), strict=True):
         service.answer(ask, label)

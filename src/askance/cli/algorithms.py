@@ -28,8 +28,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     screen = console(width_in_a_pipe=ONE_LINE)
     is_wide = screen.width >= ONE_LINE
-    for paper in sorted({row["paper"] for row in rows}):
-        screen.print(f"Paper {paper}. {PAPERS[paper]}\n", style="bold")
+    for paper in dict.fromkeys(row["paper"] for row in rows):
+        title = (
+            f"Paper {paper}. {PAPERS[paper]}" if paper else "Needs a budget and nothing else: several learners at once"
+        )
+        screen.print(f"{title}\n", style="bold")
         screen.print(table([row for row in rows if row["paper"] == paper], is_wide))
         screen.print()
     screen.print(
@@ -64,7 +67,12 @@ def table(rows: list[dict[str, Any]], is_wide: bool) -> Table:
 
 
 def listed(parameters: dict[str, Any]) -> str:
-    return ", ".join(f"{letter}={value:g}" for letter, value in parameters.items()) or "none"
+    return (
+        ", ".join(
+            f"{letter}={value if isinstance(value, str) else f'{value:g}'}" for letter, value in parameters.items()
+        )
+        or "none"
+    )
 
 
 command = Command(

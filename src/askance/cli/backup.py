@@ -40,7 +40,7 @@ def configure_restore(parser: argparse.ArgumentParser) -> None:
 def run_restore(options: argparse.Namespace) -> int:
     config = read_config(options)
     from askance.live.config import is_postgres
-    from askance.live.store.sqlite import SqliteDatabase, copy_file
+    from askance.live.store.sqlite import BESIDE, copy_file, lock, replace_store
 
     source, target = Path(options.file), Path(config.store)
     if is_postgres(config.store):
@@ -49,24 +49,18 @@ def run_restore(options: argparse.Namespace) -> int:
         raise InvalidParameter(f"there is no {options.file!r} to restore.")
     if target.exists() and not options.force:
         raise InvalidParameter(f"{config.store!r} exists already; --force replaces it.")
-    if target.exists():
-        current = SqliteDatabase(config.store)
-        try:
-            current.own()  # refuses while a service works on it
-        finally:
-            current.close()
+    owner = lock(target)  # refuses while a service works on it
     staged = target.with_name(target.name + ".restored")
-    copy_file(source, staged)
     try:
+        copy_file(source, staged)
         findings = examine(config, str(staged), options.verify)
         if findings:
             raise InvalidParameter(f"{options.file!r} is not sound: {findings[0]}")
-        for name in ("-wal", "-shm"):
-            Path(f"{target}{name}").unlink(missing_ok=True)
-        os.replace(staged, target)
+        replace_store(staged, target)
     finally:
-        for name in ("", "-wal", "-shm", ".lock"):
+        for name in ("", *BESIDE, ".lock"):
             Path(f"{staged}{name}").unlink(missing_ok=True)
+        os.close(owner)
     print(f"Restored {config.store!r} from {options.file!r}{', verified by a replay' if options.verify else ''}.")
     return 0
 

@@ -84,12 +84,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_live(options: argparse.Namespace) -> int:
-    from askance.cli.live import need_live_packages
+    from askance.cli.live import need_live_packages, note_slow_start
 
     need_live_packages()
     from askance.live.demo import run_demo
 
+    slow = note_slow_start()
+
     def say(address: str) -> None:
+        slow.cancel()
         print(f"Label messages at {address}/label and watch the model at {address}/ (Ctrl-C ends it).", flush=True)
 
     run_demo(options.port, options.seed, float(options.rate), options.robots, say)

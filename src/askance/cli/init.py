@@ -13,6 +13,7 @@ from askance.errors import InvalidParameter
 TEMPLATE = """\
 # Settings of 'askance serve'. Everything but classes can be left out; what is shown is what holds then.
 
+# name = "..."    # among several streams: its part of the addresses; the name of this file unless given
 title = {title}
 
 # The labels there are, two or more. Of two, the second in the alphabet is the positive one.
@@ -29,11 +30,15 @@ store = {store}
 
 # Changing this section, classes or fields takes an 'askance rebuild'.
 [model]
-# algorithm = {algorithm}      # 'askance algorithms' lists them
+# algorithm = "auto"    # needs no tuning; 'askance algorithms' lists the others
 # seed = 0
+
+# [model.parameters]
+# objective = "balanced"    # what auto is to be good at: the mean recall of the classes, or "accuracy", or "f1"
 
 # How much is asked. May be changed at any restart.
 [asking]
+# rate = 0.05         # share of the events that are asked about
 # audit = 0.05        # share of the questions that are a random sample, by which the model is judged
 # per_hour = 60       # questions, at most
 # per_day = 500
@@ -62,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from askance.live.config import ALGORITHM_FOR_MANY, ALGORITHM_FOR_TWO, is_postgres
+    from askance.live.config import is_postgres
 
     classes = [word.strip() for word in options.classes.split(",") if word.strip()]
     path = Path(options.config)
@@ -73,7 +78,6 @@ def run(options: argparse.Namespace) -> int:
         title=json.dumps(options.title, ensure_ascii=False),
         classes=json.dumps(classes, ensure_ascii=False),
         store=json.dumps(store, ensure_ascii=False),
-        algorithm=json.dumps(ALGORITHM_FOR_TWO if len(classes) == 2 else ALGORITHM_FOR_MANY),
     )
     create(path, text)
     where = "the tables in " + store.rsplit("@")[-1] if is_postgres(store) else repr(str(path.parent / store))

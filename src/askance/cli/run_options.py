@@ -95,7 +95,14 @@ def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
         from askance.budgets import Rate
 
         budget = Rate(USUAL_RATE)
+    if name is not None and name.casefold() == "auto" and options.rate is not None and budget_is_one(options):
+        budget = options.rate  # which auto spends with a head start
     return Choice(name, parameters, budget, options.explore, None, intercept, options.seed)
+
+
+def budget_is_one(options: argparse.Namespace) -> bool:
+    """Whether there is one limit only."""
+    return sum(value is not None for value in (options.budget, options.rate, options.per_day)) == 1
 
 
 def budget_of(options: argparse.Namespace) -> Any:

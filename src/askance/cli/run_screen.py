@@ -95,6 +95,8 @@ def rows(outcome: Outcome) -> Iterator[tuple[str, str | Text]]:
     )
     of = "mean of all classes" if outcome.positive is None else f"class {outcome.positive}"
     yield f"F1, {of}", f"{found['f1']:.3f} (precision {found['precision']:.3f}, recall {found['recall']:.3f})"
+    if outcome.said is not None:
+        yield "says of itself", outcome.said
     speed = found["events"] / max(outcome.seconds, 1e-9)
     yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"
     if clf.events_seen_ > found["events"]:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import argparse
 import logging
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from askance.cli.command import Command, whole_number
-from askance.cli.live import add_config, read_config
+from askance.cli.live import add_config, note_slow_start, read_config
+from askance.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from askance.live.service import Service
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "streams", nargs="*", metavar="FILE", help="the settings of each stream, where there are several"
+    )
     add_config(parser)
     parser.add_argument(
         "--host", metavar="ADDRESS", help="where to listen (default: as the settings say, else 127.0.0.1)"
@@ -21,16 +29,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    config = read_config(options)
+    if len(options.streams) > 1 and options.store is not None:
+        raise InvalidParameter("--store is for one stream; several name their stores in their settings.")
+    configs = [read_config(options, path) for path in options.streams or [options.config]]
     from askance.live.server import serve
 
-    server = config.server
+    server = configs[0].server
     if options.host is not None:
         server = replace(server, host=options.host)
     if options.port is not None:
         server = replace(server, port=options.port)
+    configs[0] = replace(configs[0], server=server)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    serve(replace(config, server=server), lambda address, service: print(f"askance serves {address}", flush=True))
+
+    slow = note_slow_start()
+
+    def say(address: str, services: list[Service]) -> None:
+        slow.cancel()
+        print(f"askance serves {address}", flush=True)
+        for service in services if len(services) > 1 else ():
+            print(f"  {service.config.title}: {address}{service.prefix}/", flush=True)
+
+    try:
+        serve(configs, say)
+    finally:
+        slow.cancel()
     return 0
 
 
@@ -40,7 +63,8 @@ command = Command(
     description="Serve a live stream: events come in over HTTP, each is predicted at once, a\n"
     "few become questions, people answer them on a page, and the model learns every\n"
     "answer once. Begin with 'askance init'.",
-    epilog="examples:\n  askance serve\n  askance serve --port 9000\n  askance serve --store postgresql://askance@db/askance\n",
+    epilog="examples:\n  askance serve\n  askance serve --port 9000\n  askance serve spam.toml fraud.toml\n"
+    "  askance serve --store postgresql://askance@db/askance\n",
     configure=configure,
     run=run,
 )

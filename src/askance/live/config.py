@@ -12,10 +12,12 @@ from typing import Any
 from askance.errors import InvalidParameter
 from askance.features.kinds import check_features
 
-ALGORITHM_FOR_TWO = "SOAL-diag"
-ALGORITHM_FOR_MANY = "MD-ADA"
-PARAMETERS = {ALGORITHM_FOR_TWO: {"eta": 2.0, "gamma": 1.0, "delta": 0.03}}
-"""What learns unless the configuration says otherwise: for two classes, and for more; and how readily it asks."""
+ALGORITHM = "auto"
+"""What learns unless the configuration says otherwise."""
+
+HASH_BITS, AUTO_HASH_BITS, AUTO_HASH_BITS_OF_MANY = 18, 16, 14
+"""Columns for words and categories, as a power of two. ``auto`` keeps ten learners, and one of each for each class
+where there are more than two: 12 MB for two classes, 3 MB for each of several."""
 
 DEFAULT_FILE = "askance.toml"
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -27,10 +29,10 @@ class Model:
 
     classes: list[str]
     fields: dict[str, str] = field(default_factory=dict)
-    algorithm: str = ""
+    algorithm: str = ALGORITHM
     parameters: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    hash_bits: int = 18
+    hash_bits: int = HASH_BITS
     ngrams: int = 2
 
     def document(self) -> str:
@@ -46,6 +48,7 @@ class Model:
 class Asking:
     """How much is asked. These may change at any restart; the log keeps from which event on they held."""
 
+    rate: float = 0.05
     audit: float = 0.05
     per_hour: int | None = None
     per_day: int | None = None
@@ -96,6 +99,7 @@ class Server:
 class Config:
     """Everything in ``askance.toml``."""
 
+    name: str
     title: str
     store: str
     model: Model
@@ -130,14 +134,14 @@ def load(path: str | Path, store: str | None = None) -> Config:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidParameter(f"{str(path)!r} is not TOML: {error}.") from None
     try:
-        return from_document(document, path.parent, store)
+        return from_document({"name": path.stem, **document}, path.parent, store)
     except InvalidParameter as error:
         raise InvalidParameter(f"{str(path)!r}: {error}") from None
 
 
 def from_document(document: dict[str, Any], folder: Path = Path("."), store: str | None = None) -> Config:
     """A configuration from parsed TOML."""
-    known = {"title", "store", "classes", "fields", "model", "asking", "queue", "server"}
+    known = {"name", "title", "store", "classes", "fields", "model", "asking", "queue", "server"}
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
     place = store or _text(document.get("store", "askance.db"), "store")
@@ -145,6 +149,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         place = str(folder / place)
     model = _model(document)
     return Config(
+        name=_text(document.get("name", "askance"), "name"),
         title=_text(document.get("title", "askance"), "title"),
         store=place,
         model=model,
@@ -173,15 +178,15 @@ def _model(document: dict[str, Any]) -> Model:
         raise InvalidParameter("classes names a label twice.")
     table = _table(document, "model")
     _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams"}, "model")
-    default = ALGORITHM_FOR_TWO if len(classes) == 2 else ALGORITHM_FOR_MANY
-    usual = PARAMETERS.get(table.get("algorithm", default), {})
+    algorithm = _text(table.get("algorithm", ALGORITHM), "model.algorithm")
+    bits = HASH_BITS if algorithm != ALGORITHM else AUTO_HASH_BITS if len(classes) == 2 else AUTO_HASH_BITS_OF_MANY
     model = Model(
         classes=sorted(classes),
         fields=check_features(_table(document, "fields")),
-        algorithm=_text(table.get("algorithm", default), "model.algorithm"),
-        parameters={**usual, **_table(table, "parameters")},
+        algorithm=algorithm,
+        parameters=_table(table, "parameters"),
         seed=_whole(table.get("seed", 0), "model.seed", 0),
-        hash_bits=_whole(table.get("hash_bits", 18), "model.hash_bits", 1, 24),
+        hash_bits=_whole(table.get("hash_bits", bits), "model.hash_bits", 1, 24),
         ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, 5),
     )
     from askance.live.learner import Learner
@@ -191,15 +196,17 @@ def _model(document: dict[str, Any]) -> Model:
 
 
 def _asking(table: dict[str, Any]) -> Asking:
-    _refuse_unknown(table, {"audit", "per_hour", "per_day", "total"}, "asking")
-    audit = table.get("audit", 0.05)
+    _refuse_unknown(table, {"rate", "audit", "per_hour", "per_day", "total"}, "asking")
+    rate, audit = table.get("rate", Asking.rate), table.get("audit", Asking.audit)
+    if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 <= rate <= 1:
+        raise InvalidParameter(f"asking.rate must be a share of the events, from 0 to 1, got {rate!r}.")
     if not isinstance(audit, int | float) or isinstance(audit, bool) or not 0 <= audit < 1:
         raise InvalidParameter(f"asking.audit must be a share of the questions, from 0 to below 1, got {audit!r}.")
     limits = {
         name: None if name not in table else _whole(table[name], f"asking.{name}", 0)
         for name in ("per_hour", "per_day", "total")
     }
-    return Asking(float(audit), **limits)
+    return Asking(float(rate), float(audit), **limits)
 
 
 def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple[str, ...]) -> Any:

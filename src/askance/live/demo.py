@@ -71,14 +71,15 @@ def run_demo(port: int, seed: int, rate: float, robots: bool, say: Callable[[str
         ended = threading.Event()
         truth: dict[str, str] = {}
 
-        def begin(address: str, service: Service) -> None:
+        def begin(address: str, services: list[Service]) -> None:
             say(address)
-            threading.Thread(target=feed, args=(service.engine, seed, rate, truth, ended), daemon=True).start()
+            engine = services[0].engine
+            threading.Thread(target=feed, args=(engine, seed, rate, truth, ended), daemon=True).start()
             for name in PEOPLE if robots else ():
-                threading.Thread(target=answer_all, args=(service.engine, name, truth, ended), daemon=True).start()
+                threading.Thread(target=answer_all, args=(engine, name, truth, ended), daemon=True).start()
 
         try:
-            serve(config, begin)
+            serve([config], begin)
         finally:
             ended.set()
 

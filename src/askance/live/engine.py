@@ -21,11 +21,12 @@ from askance.live import queue
 from askance.live.clock import Clock
 from askance.live.config import Config
 from askance.live.ingest import Event, ingest
-from askance.live.learner import Decided, Learner
+from askance.live.learner import Answer, Decided, Learner
 from askance.live.learning import learn_due
+from askance.live.memory import give_back
 from askance.live.problems import Problem
 from askance.live.replay import save_checkpoint
-from askance.live.state import State, follow_settings
+from askance.live.state import State, follow_settings, name_store
 from askance.live.store.database import Database, Outcome, Session, StoreBusy, StoreError, StoreFull
 
 log = logging.getLogger("askance")
@@ -76,6 +77,7 @@ class Engine:
         with self.database.read() as session:
             self.state.load(session)
         with self.database.write() as session:
+            name_store(session, self.state)
             follow_settings(session, self.state)
             self.state.keep(session)
         warm_up(self.config)
@@ -147,7 +149,7 @@ class Engine:
         return jobs
 
     def _patience(self) -> float:
-        if self.state.due is None or self.state.paused:
+        if self.state.due is None or self.state.paused or not self.healthy:
             return SWEEP
         return min(SWEEP, max(0.001, self.state.due - self.clock.now()))
 
@@ -227,6 +229,7 @@ class Engine:
             self.state.look()
             queue.release_overdue(session, now)
             queue.expire(session, self.state, now)
+            self.state.note_open(queue.open_asks(session))
             self._swept = now
         if self._checkpoint_due(now):
             self._checkpoint(session)
@@ -305,9 +308,10 @@ def warm_up(config: Config) -> None:
     fields = {"text": "a few words for the compiler", "number": 1.0, "category": "x"}
     decided = scratch.decide([(fields, 0.0)], 0)[0]
     if isinstance(decided, Decided):
-        scratch.learn(1, fields, 0, decided.scores, 1.0)
+        scratch.learn(Answer(1, fields, 0, decided.predicted, decided.scores, 1.0, False, 0.0))
         scratch.predict(fields)
         scratch.explain(fields, 0)
+    give_back()
 
 
 _RETRY = Problem("busy", "again")

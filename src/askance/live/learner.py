@@ -1,7 +1,7 @@
 """The model of the service, a pure function of its settings and of what came in, in order.
 
-Two things move it: an event (``decide``), which moves the running statistics of the features and takes one number of
-each random source, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no
+Two things move it: an event (``decide``), which moves the running statistics of the features and takes one random
+number, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no
 part in it: the same sequence gives the same model, bit for bit, in one process or over ten restarts. It belongs to
 one thread.
 """
@@ -16,21 +16,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from askance.errors import AskanceError, InvalidInput
 from askance.features.assemble import csr
 from askance.features.encoder import Cells
 from askance.features.rows import FieldError, RowFeatures, flatten
-from askance.live.asking import AskingRule
+from askance.learner.trace import Decision
+from askance.live.asking import Exploring, budget_of
 from askance.live.calibration import Calibration
 from askance.live.config import Asking, Model
-from askance.quality.monitor import Monitor
+from askance.live.watching import Watch
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
-FORMAT = 2
-WINDOW = 2_000  # events of the recent quality
-KEEP = 20_000  # asked events whose answers still count for the quality
+FORMAT = 3
 
 
 class Decided(NamedTuple):
@@ -47,26 +47,64 @@ class Decided(NamedTuple):
     audit_probability: float
 
 
+class Answer(NamedTuple):
+    """An answer to learn, with what was said of its event when that came."""
+
+    event: int
+    fields: Mapping[str, Any]
+    label: int
+    predicted: int
+    scores: list[float]
+    weight: float
+    """1 / probability of the question; 1 for what was never asked."""
+    audit: bool
+    received: float
+
+    @classmethod
+    def of(cls, row: Sequence[Any], weight: float) -> Answer:
+        """From the columns ``ANSWERED`` and its weight."""
+        event, label, fields, scores, predicted, audit, received = row
+        return cls(
+            event, msgspec.json.decode(fields), label, predicted, msgspec.json.decode(scores), weight, bool(audit),
+            received,
+        )  # fmt: skip
+
+
+ANSWERED = "e.fields, e.scores, e.predicted, e.audit, e.received"
+"""The columns of an answer's event, after the numbers of the event and the label."""
+
+
+def classifier(model: Model, asking: Asking) -> Any:
+    """The classifier that the settings ask for. What waits for an answer is kept in the store, so it keeps nothing."""
+    import askance
+
+    parameters = {"intercept": True, **model.parameters}
+    return askance.make(
+        model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, keep=0,
+        budget=budget_of(asking), **parameters,
+    )  # fmt: skip
+
+
 class Learner:
     """Predicts, decides what is asked, learns."""
 
     def __init__(self, model: Model, asking: Asking, most_fields: int = 10_000) -> None:
-        import askance
-
         self.model = model
         self.classes = list(model.classes)
+        self._place = {label: place for place, label in enumerate(self.classes)}
         self.most_fields = most_fields
         self.features = RowFeatures(model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams)
-        parameters = {"intercept": True, **model.parameters}
-        self.clf: Any = askance.make(
-            model.algorithm, classes=self.classes, n_features=SPARE_COLUMNS, random_state=model.seed, **parameters
-        )
-        self.clf.check_rules()
-        self.asking = AskingRule(asking, len(self.classes), model.seed)
+        self.clf: Any = classifier(model, asking)
+        self.exploring = Exploring(asking, len(self.classes))
         self.calibration = Calibration()
-        self.monitor = Monitor(self.classes, window=WINDOW, keep=KEEP)
+        self.watch = Watch(self.classes)
         self.version = 0
         """The number of the last answer learned."""
+
+    def follow(self, asking: Asking) -> None:
+        """Ask as much as these settings say from now on."""
+        self.exploring.settings = asking
+        self.clf.budget = classifier(self.model, asking).budget
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -74,28 +112,30 @@ class Learner:
         """Predict events, given as (fields, time of receipt), in order, and decide which are asked about.
 
         An event whose fields cannot be used gives its error, and leaves no trace; the others are numbered in the log
-        from ``after`` + 1 on.
+        from ``after`` + 1 on. How the events are divided into calls changes nothing.
         """
-        cells = Cells()
+        cells, times = Cells(), list[float]()
         outcomes: list[Decided | AskanceError | None] = []
-        times = []
+        decided: list[Decided] = []
         for fields, time in events:
             try:
-                self._add(cells, flatten(fields))
+                flat = flatten(fields)
+                if any(name not in self.features.kinds for name in flat):  # the model may become wider: at this event
+                    decided += self._decide(cells, times, after + len(decided))
+                    cells, times = Cells(), []
+                self._add(cells, flat)
             except (FieldError, AskanceError) as error:
                 outcomes.append(error if isinstance(error, AskanceError) else InvalidInput(str(error)))
                 continue
             outcomes.append(None)
             times.append(time)
-        decisions = iter(self._decide(cells, times, after))
+        decided += self._decide(cells, times, after + len(decided))
+        decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
 
     def _add(self, cells: Cells, flat: dict[str, Any]) -> None:
         """Add a row to others; one that cannot be used changes nothing, not even the list of fields."""
         known = self.features.kinds
-        if all(name in known for name in flat):
-            self.features.add(cells, flat)
-            return
         before = len(known)
         if len(known.keys() | flat.keys()) > self.most_fields:
             raise InvalidInput(
@@ -116,32 +156,34 @@ class Learner:
         starts, columns, values = self.features.encoder.rows(cells)
         self._widen()
         bounds = starts.tolist()
-        given = []
+        decided = []
         for row, time in enumerate(times):
-            start, stop = bounds[row], bounds[row + 1]
-            decision = self.clf.ask((columns[start:stop], values[start:stop]))
-            self._forget(decision)
-            given.append((decision, self.asking.decide(decision.asked, decision.probability, time)))
-        scores = self._scores(starts, columns, values)
-        place = {label: index for index, label in enumerate(self.classes)}
-        decided = [
-            Decided(place[decision.label], self._chances(row), row, *choice)
-            for row, (decision, choice) in zip(scores, given, strict=True)
-        ]
-        for seq, item in enumerate(decided, after + 1):
-            label, positive = self.classes[item.predicted], item.probabilities[1] if self._two else None
-            self.monitor.event(label, item.probability, item.asked, probability_positive=positive, ticket=seq)
+            x = columns[bounds[row] : bounds[row + 1]], values[bounds[row] : bounds[row + 1]]
+            explore = self.exploring.level
+            decision: Decision = self.clf.ask(x, time, explore)
+            scores = self._scores_of(decision, x)
+            item = Decided(
+                predicted=self._place[decision.label],
+                probabilities=self.calibration.probabilities(scores),
+                scores=scores,
+                asked=decision.asked,
+                why=self.exploring.decided(decision),
+                probability=decision.probability,
+                audit=decision.audit,
+                audit_probability=min(explore, decision.probability),  # 0 where the budget is spent
+            )
+            self.watch.event(after + 1 + row, item.predicted, item.probabilities, item.probability, item.asked)
+            decided.append(item)
         return decided
 
-    @property
-    def _two(self) -> bool:
-        return len(self.classes) == 2
-
-    def _forget(self, decision: Any) -> None:
-        """The service keeps what waits for an answer itself."""
-        ticket = getattr(decision, "ticket", None)
-        if ticket is not None:
-            self.clf.forget(ticket)
+    def _scores_of(self, decision: Decision, x: tuple[np.ndarray, np.ndarray]) -> list[float]:
+        """A score for the second of two classes, or one for each of several, of the event decided on just now."""
+        if hasattr(self.clf, "predict_proba"):
+            return self._scores(*x)
+        scores: list[float] = self.clf.scores_.tolist()
+        if len(scores) == 1:
+            return [decision.margin]
+        return [scores[1] - scores[0]] if len(self.classes) == 2 else scores
 
     def _widen(self) -> None:
         width = self.features.encoder.width
@@ -151,26 +193,22 @@ class Learner:
         elif width > self.clf.n_features_in_:
             self.clf.widen(width + SPARE_COLUMNS)
 
-    def _scores(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> list[list[float]]:
-        """A score for the second of two classes, or one for each of several."""
-        X = csr(starts, columns, values, self.clf.n_features_in_)
+    def _scores(self, columns: np.ndarray, values: np.ndarray) -> list[float]:
+        """The same, of any event, which leaves no trace."""
+        X = csr(np.array([0, len(columns)], np.int32), columns, values, self.clf.n_features_in_)
         scores = self.clf.decision_function(X)
-        if hasattr(self.clf, "predict_proba") and len(self.classes) == 2:
+        if hasattr(self.clf, "predict_proba"):
             scores = 1.7 * scores  # a probit's spread as a logistic one's
-        return np.atleast_2d(scores.T).T.tolist() if scores.ndim == 1 else scores.tolist()
-
-    def _chances(self, scores: list[float]) -> list[float]:
-        return self.calibration.probabilities(scores)
+        return list(np.ravel(scores).tolist())
 
     # --- answers -----------------------------------------------------------------------------------------
 
-    def learn(self, event: int, fields: Mapping[str, Any], label: int, scores: list[float], weight: float) -> None:
-        """Learn the answer to an event; ``scores`` and ``weight`` = 1 / probability are those of when it came."""
-        columns, values = self._encode(fields)
-        self.clf.tell((columns, values), self.classes[label], weight=weight)
-        self.calibration.learn(scores, label, weight)
-        self.asking.learned(label)
-        self.monitor.answer(event, self.classes[label], replace=True)
+    def learn(self, answer: Answer) -> None:
+        """Learn an answer, weighed and judged by what was decided when its event came."""
+        self.clf.tell(self._encode(answer.fields), self.classes[answer.label], weight=answer.weight)
+        self.calibration.learn(answer.scores, answer.label, answer.weight)
+        self.exploring.learned(answer.label)
+        self.watch.answer(answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received)
 
     def _encode(self, fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """One event, with the running statistics left as they are; fields never seen are left out."""
@@ -195,8 +233,8 @@ class Learner:
             raise InvalidInput(str(error)) from None
         if not hasattr(self.clf, "n_features_in_"):
             return 0, [1.0 / len(self.classes)] * len(self.classes)
-        scores = self._scores(np.array([0, len(columns)], np.int32), columns, values)[0]
-        chances = self._chances(scores)
+        scores = self._scores(columns, values)
+        chances = self.calibration.probabilities(scores)
         best = int(scores[0] >= 0.0) if len(scores) == 1 else max(range(len(scores)), key=scores.__getitem__)
         return best, chances
 
@@ -220,9 +258,9 @@ class Learner:
             "format": FORMAT,
             "model": self.model.document(),
             "features": {**kept, "scaling": scaling},
-            "asking": self.asking.to_dict(),
+            "exploring": self.exploring.to_dict(),
             "calibration": self.calibration.to_dict(),
-            "monitor": self.monitor.to_dict(),
+            "watch": self.watch.to_dict(),
             "version": self.version,
         }
         head = json.dumps(document, sort_keys=True).encode()
@@ -243,9 +281,9 @@ class Learner:
             path.write_bytes(content[8 + length :])
             new.clf = askance.load(path)
         new.features = RowFeatures.from_dict(document["features"])
-        new.asking = AskingRule.from_dict(document["asking"])
+        new.exploring = Exploring.from_dict(document["exploring"])
         new.calibration = Calibration.from_dict(document["calibration"])
-        new.monitor = Monitor.from_dict(document["monitor"])
+        new.watch = Watch.from_dict(document["watch"])
         new.version = document["version"]
         return new
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-
+from askance.live.learner import ANSWERED, Answer
 from askance.live.state import State
 from askance.live.store.database import Session
 
@@ -15,19 +14,20 @@ def learn_due(session: Session, state: State) -> int:
     if state.paused or state.due is None or state.due > state.clock.now():
         return 0
     rows = session.all(
-        "SELECT a.seq, a.event, a.label, e.fields, e.scores, e.asked, e.probability FROM answers a "
+        f"SELECT a.seq, e.asked, e.probability, a.event, a.label, {ANSWERED} FROM answers a "
         "JOIN events e ON e.seq = a.event WHERE a.state = 'waiting' AND a.due <= ? ORDER BY a.seq LIMIT ?",
         (state.clock.now(), AT_ONCE),
     )
-    for number, event, label, fields, scores, asked, probability in rows:
+    for number, asked, probability, *answered in rows:
         weight = 1.0 / probability if asked and probability > 0.0 else 1.0
-        state.learner.learn(event, msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
+        answer = Answer.of(answered, weight)
+        state.learner.learn(answer)
         state.seq += 1
         state.learned += 1
         state.learner.version = state.learned
         session.execute(
             "INSERT INTO learned (seq, n, answer, event, label, weight) VALUES (?, ?, ?, ?, ?, ?)",
-            (state.seq, state.learned, number, event, label, weight),
+            (state.seq, state.learned, number, answer.event, answer.label, weight),
         )
         session.execute("UPDATE answers SET state = 'learned', due = NULL WHERE seq = ?", (number,))
     if rows:

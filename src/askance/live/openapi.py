@@ -154,7 +154,8 @@ def as_markdown() -> str:
         "",
         "Made from the routes themselves, as is `/openapi.json`, which has every shape in full (OpenAPI 3.1). Bodies "
         "are JSON; `Content-Encoding: gzip` is understood. A token goes into `Authorization: Bearer ...`; the scope "
-        "`admin` includes the others. How it all plays together: [the live service](live.md).",
+        "`admin` includes the others. Among several streams every path stands behind `/name`. How it all plays "
+        "together: [the live service](live.md).",
         "",
         "| request | scope | what it does |",
         "| --- | --- | --- |",

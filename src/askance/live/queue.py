@@ -9,6 +9,7 @@ import msgspec
 from askance.live.asking import AUDIT, COLD_START
 from askance.live.clock import iso
 from askance.live.problems import Problem
+from askance.live.spending import spending
 from askance.live.state import State
 from askance.live.store.database import Row, Session
 
@@ -60,7 +61,9 @@ def next_asks(
     now = state.clock.now()
     release_overdue(session, now)
     mine = session.all(
-        f"SELECT {ASK} FROM asks a WHERE a.state = 'leased' AND a.annotator = ? ORDER BY a.deadline, a.id", (annotator,)
+        f"SELECT {ASK} FROM asks a WHERE a.state = 'leased' AND a.annotator = ? "
+        "ORDER BY a.deadline, a.rank DESC, a.id DESC",
+        (annotator,),
     )
     chosen = [ask for ask in (Ask(*row) for row in mine) if ask.id not in held][:n]
     deadline = now + state.config.queue.lease
@@ -89,11 +92,16 @@ def _open_for(session: Session, annotator: str, now: float, n: int) -> list[Ask]
     rest = session.all(
         f"SELECT {ASK} FROM asks a WHERE a.state = 'open' "
         "AND NOT EXISTS (SELECT 1 FROM set_aside s WHERE s.ask = a.id AND s.annotator = ? AND s.until > ?) "
-        "ORDER BY a.rank DESC LIMIT ?",
+        "ORDER BY a.rank DESC, a.id DESC LIMIT ?",
         (annotator, now, n + len(known)),
     )
     rows: list[Row] = [*returned, *(row for row in rest if row[0] not in known)]
     return [Ask(*row) for row in rows[:n]]
+
+
+def open_asks(session: Session) -> int:
+    """How many asks are open."""
+    return int(session.value("SELECT count(*) FROM asks WHERE state = 'open'"))
 
 
 def lengths(session: Session) -> dict[str, int]:
@@ -116,24 +124,13 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
         return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", wait)
     if length["leased"]:
         return Nothing("all_leased", "Every open question is in the hands of another annotator.", 10)
-    asking = state.learner.asking
-    if not asking.events:
+    if not state.totals["events"]:
         return Nothing("waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5)
-    if not asking._allowed(now):
-        again = _next_budget(state, now)
-        until = f" until {iso(again)}" if again else ""
+    budget = spending(session, state, now)
+    if budget["exhausted"]:
+        until = f" until {budget['next_at']}" if budget["next_at"] else ""
         return Nothing("budget_spent", f"The budget of questions is spent{until}.", 60)
     return Nothing("nothing_asked", "Every question is answered; the next uncertain event becomes one.", 5)
-
-
-def _next_budget(state: State, now: float) -> float | None:
-    """When questions are allowed again; None: never, or unknown."""
-    limits, asking = state.config.asking, state.learner.asking
-    if limits.total is not None and asking.asked >= limits.total:
-        return None
-    if limits.per_day is not None and asking.day_asked >= limits.per_day:
-        return (now // 86400 + 1) * 86400
-    return (now // 3600 + 1) * 3600
 
 
 def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
@@ -183,7 +180,7 @@ def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
 def reason(why: str, label: str, chance: float, probability: float) -> str:
     """Why an event is asked about, for the person who is asked."""
     if why == COLD_START:
-        return "The model has not seen every class yet and asks at random."
+        return "The model has not seen every class yet; so it shows no suggestion."
     if why == AUDIT:
         return "A random sample, by which the model is judged; so it shows no suggestion."
     return (

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from askance.live.config import Asking, Config
-from askance.live.learner import Learner, pack, unpack
+from askance.live.learner import ANSWERED, Answer, Learner, pack, unpack
 from askance.live.store.database import Session
 
 BATCH = 256
@@ -77,11 +77,11 @@ def replay(
             continue
         flush(last)
         if kind == "settings":
-            learner.asking.settings = Asking.from_document(row[1])
+            learner.follow(Asking.from_document(row[1]))
             continue
-        _, n, event, label, weight, skipped, fields, scores = row
+        _, n, weight, skipped, *answered = row
         if not skipped and n not in left_out:
-            learner.learn(event, msgspec.json.decode(fields), label, msgspec.json.decode(scores), weight)
+            learner.learn(Answer.of(answered, weight))
         learner.version = n
     flush(last)
 
@@ -90,7 +90,7 @@ def _streams(session: Session, after: int, until: int) -> list[Iterator[tuple[in
     between = (after, until)
     events = session.stream("SELECT seq, fields, received FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", between)
     learned = session.stream(
-        "SELECT l.seq, l.n, l.event, l.label, l.weight, l.left_out, e.fields, e.scores FROM learned l "
+        f"SELECT l.seq, l.n, l.weight, l.left_out, l.event, l.label, {ANSWERED} FROM learned l "
         "JOIN events e ON e.seq = l.event WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq",
         between,
     )

@@ -177,7 +177,7 @@ SCHEMAS: dict[str, Any] = {
     "Answers": obj("answers next", answers=array(ref("Answer")), next=nullable("string")),
     "Numbers": {"type": "object", "description": "Nested numbers; see the dashboard."},
     "Nothing": obj(),
-    "Me": obj("name scopes open_access classes title version lease_seconds learn_after", extra=True, name=TEXT),
+    "Me": obj("name scopes open_access classes title store version lease_seconds learn_after", extra=True, name=TEXT),
     "Imported": obj(
         "events duplicates labels errors problems",
         events=WHOLE,

@@ -7,8 +7,8 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from askance.live.problems import StartError
 from askance.live.protocol import options
 from askance.live.service import Service
 from askance.live.store import open_store
+from askance.live.streams import Streams, check_together
 
 SWITCH_INTERVAL = 0.0005  # the writer's thread must not keep the requests waiting
 BACKLOG = 2048
@@ -42,26 +43,39 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def serve(config: Config, ready: Callable[[str, Service], None] = lambda address, service: None) -> None:
-    """Run the service until SIGTERM or SIGINT; ``ready`` is told the address once it answers."""
+def serve(
+    configs: Sequence[Config], ready: Callable[[str, list[Service]], None] = lambda address, services: None
+) -> None:
+    """Run the service of one stream or of several until SIGTERM or SIGINT; ``ready`` is told the address once it
+    answers. The first one's settings say where to listen."""
     sys.setswitchinterval(SWITCH_INTERVAL)
+    first = configs[0].server
+    if len(configs) > 1:
+        check_together(list(configs))
+        configs = [replace(config, server=replace(config.server, host=first.host)) for config in configs]
+    with ExitStack() as engines:
+        services = [_open(config, engines) for config in configs]
+        sock = listen(first.host, first.port)
+        port = sock.getsockname()[1]
+        for service in services:
+            service.config = replace(service.config, server=replace(service.config.server, port=port))
+        shown = f"[{first.host}]" if ":" in first.host else first.host
+        _run(_serve(services, sock, lambda: ready(f"http://{shown}:{port}", services)))
+
+
+def _open(config: Config, engines: ExitStack) -> Service:
+    """Start the engine of a stream; it is stopped with the others."""
     database = open_store(config.store)
     engine = Engine(database, config)
-    try:
-        engine.start()
-        service = Service(config, database, engine)
-        if not is_own_machine(config.server.host) and not service.keys.exist:
-            raise StartError(
-                f"{config.server.host} can be reached from other machines, but there is no token; "
-                "make one with 'askance token create', or listen on 127.0.0.1."
-            )
-        sock = listen(config.server.host, config.server.port)
-        port = sock.getsockname()[1]
-        service.config = replace(config, server=replace(config.server, port=port))
-        shown = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
-        _run(_serve(service, sock, lambda: ready(f"http://{shown}:{port}", service)))
-    finally:
-        engine.stop()
+    engines.callback(engine.stop)
+    engine.start()
+    service = Service(config, database, engine)
+    if not is_own_machine(config.server.host) and not service.keys.exist:
+        raise StartError(
+            f"{config.server.host} can be reached from other machines, but there is no token for {config.store!r}; "
+            "make one with 'askance token create', or listen on 127.0.0.1."
+        )
+    return service
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
@@ -90,18 +104,21 @@ class Server(uvicorn.Server):
         self._ready()
 
 
-async def _serve(service: Service, sock: socket.socket, ready: Callable[[], None]) -> None:
-    server = Server(uvicorn.Config(service, **options(service.config.server.receipt_seconds)), ready)
+async def _serve(services: list[Service], sock: socket.socket, ready: Callable[[], None]) -> None:
+    application = services[0] if len(services) == 1 else Streams(services)
+    server = Server(uvicorn.Config(application, **options(services[0].config.server.receipt_seconds)), ready)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        service.stopping.set()
+        for service in services:
+            service.stopping.set()
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    keys = loop.create_task(service.keep_keys_fresh())
+    tasks = [loop.create_task(service.keep_keys_fresh()) for service in services]
     await server.serve(sockets=[sock])
-    service.stopping.set()
-    keys.cancel()
-    service.readers.shutdown(wait=False)
+    for service, keys in zip(services, tasks, strict=True):
+        service.stopping.set()
+        keys.cancel()
+        service.readers.shutdown(wait=False)

@@ -38,6 +38,8 @@ SECURITY = [
 ]
 READERS = 4
 MOST_STREAMS = 100
+_OTHER_PAGE = {"/": ("label", "/label"), "/label": ("read", "/")}
+"""Where somebody is sent whose token is good for the other page only."""
 
 
 class Service:
@@ -48,6 +50,8 @@ class Service:
 
         routes.load()
         self.config, self.database, self.engine = config, database, engine
+        self.prefix = ""
+        """What stands before every path: nothing, or /name among several streams."""
         self.clock = engine.clock
         self.keys = Keys(database, engine.clock)
         self.keys.refresh()
@@ -165,13 +169,16 @@ class Service:
         if chosen.scope is not None:
             if user is None:
                 if chosen.is_page:
-                    return chosen, RedirectResponse(f"/login?next={path}", 303)
+                    return chosen, RedirectResponse(f"{self.prefix}/login?next={self.prefix}{path}", 303)
                 raise Problem(
                     "unauthenticated",
-                    "this needs a valid token: send it as 'Authorization: Bearer ...', or log in at /login.",
+                    "this needs a valid token: send it as 'Authorization: Bearer ...', "
+                    f"or log in at {self.prefix}/login.",
                     headers={"WWW-Authenticate": "Bearer"},
                 )
             if chosen.scope != "any" and not user.may(chosen.scope):
+                if (other := _OTHER_PAGE.get(chosen.path)) and user.may(other[0]):
+                    return chosen, RedirectResponse(self.prefix + other[1], 303)
                 raise Problem(
                     "forbidden", f"this needs the scope {chosen.scope!r}; the token has {', '.join(user.scopes)}."
                 )

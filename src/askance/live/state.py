@@ -6,22 +6,16 @@ All of it can be read from the store again, and is, at the start and whenever a 
 from __future__ import annotations
 
 import json
-from typing import Any
+from secrets import token_hex
 
 from askance.live.clock import Clock
 from askance.live.config import Asking, Config, Model
+from askance.live.counts import empty_counts
 from askance.live.problems import StartError
 from askance.live.replay import newest_checkpoint, replay
 from askance.live.store.database import Session
 
 UPSERT = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-COUNTED = ("events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections")
-
-
-def empty_counts(n_classes: int) -> dict[str, Any]:
-    """The counts of one minute, or of all time."""
-    counts: dict[str, Any] = dict.fromkeys(COUNTED, 0)
-    return {**counts, "predicted": [0] * n_classes, "labeled": [0] * n_classes, "margin": 0.0, "probability": 0.0}
 
 
 class State:
@@ -37,6 +31,7 @@ class State:
         meta: dict[str, str] = dict(session.all("SELECT name, value FROM meta"))
         check_model(meta, self.config)
         self.clock.not_before(float(meta.get("clock", 0.0)))
+        self.store = meta.get("store", "")
         self.group = int(meta.get("group", 0))
         self.paused = meta.get("paused") == "1"
         self.totals = {**empty_counts(len(self.classes)), **json.loads(meta.get("totals", "{}"))}
@@ -60,9 +55,7 @@ class State:
     def look(self) -> None:
         """Estimate the quality of the predictions, for whoever wants to see it from another thread."""
         if self.looked_at != self.seq:
-            monitor = self.learner.monitor
-            self.quality = {"overall": monitor.overall.to_dict(), "recent": monitor.recent.to_dict()}
-            self.quality["recent"]["window"] = monitor.window
+            self.overall, self.recent = self.learner.watch.quality()
             self.looked_at = self.seq
 
     def count(self, name: str, amount: int = 1) -> None:
@@ -78,6 +71,13 @@ class State:
         self.counts[name][label] += amount
         self.totals[name][label] += amount
         self.dirty = True
+
+    def note_open(self, number: int) -> None:
+        """So many questions wait now."""
+        self._this_minute()
+        if self.counts["open"] != number:
+            self.counts["open"] = number
+            self.dirty = True
 
     def _this_minute(self) -> None:
         minute = int(self.clock.now() // 60)
@@ -102,9 +102,8 @@ class State:
 def check_model(meta: dict[str, str], config: Config) -> None:
     """Refuse settings that the stored model was not made with."""
     stored = meta.get("model")
-    if stored is None or stored == config.model.document():
+    if stored is None or (before := Model.from_document(stored)) == config.model:
         return
-    before = Model.from_document(stored)
     names = [name for name in vars(before) if getattr(before, name) != getattr(config.model, name)]
     raise StartError(
         f"the settings of the model changed ({', '.join(names)}), but the stored model was made with others; "
@@ -114,15 +113,22 @@ def check_model(meta: dict[str, str], config: Config) -> None:
 
 def first_rows(session: Session, config: Config) -> None:
     """What a new store begins with."""
-    session.many(UPSERT, [("model", config.model.document()), ("title", config.title)])
+    session.many(UPSERT, [("model", config.model.document()), ("title", config.title), ("store", token_hex(8))])
     session.execute("INSERT INTO settings (seq, document) VALUES (1, ?)", (config.asking.document(),))
+
+
+def name_store(session: Session, state: State) -> None:
+    """A store from before stores had names gets one, so that no browser takes it for another."""
+    if not state.store:
+        state.store = token_hex(8)
+        session.execute(UPSERT, ("store", state.store))
 
 
 def follow_settings(session: Session, state: State) -> None:
     """Where the budget or the audit share changed, say so in the log: from here on the new ones hold."""
     wanted = state.config.asking
-    if state.learner.asking.settings == wanted:
+    if state.learner.exploring.settings == wanted:
         return
     state.seq += 1
     session.execute("INSERT INTO settings (seq, document) VALUES (?, ?)", (state.seq, wanted.document()))
-    state.learner.asking.settings = Asking.from_document(wanted.document())
+    state.learner.follow(Asking.from_document(wanted.document()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +9,19 @@ import msgspec
 
 import askance
 from askance.live.clock import iso
-from askance.live.estimate import share
-from askance.live.queue import _next_budget
-from askance.live.state import COUNTED, empty_counts
+from askance.live.counts import COUNTED, empty_counts, minutes_after
+from askance.live.spending import spending
+from askance.live.state import State
 from askance.live.store.database import Session
+from askance.live.watching import WINDOW, Watch, rounded
 
 if TYPE_CHECKING:
     from askance.live.service import Service
 
-WINDOW = 200  # audit labels of the recent accuracy
 RECENT = 5_000  # labels for calibration and delays
 RECENT_MINUTES = 10
-DRIFT_WINDOW = 50
-POINTS = 200
+RECENT_AUDITS = 100  # audit labels for which an alarm is shown
+TOO_FEW = 30  # audit labels
 VALID = "a.state IN ('waiting', 'learned') AND a.label IS NOT NULL"
 
 
@@ -31,10 +30,9 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
     engine, now = service.engine, service.clock.now()
     state = engine.state
     totals, classes = state.totals, state.classes
-    minutes = _minutes(session, int(now // 60) - RECENT_MINUTES, len(classes))
-    audit = _audit_rows(session)
+    minutes = minutes_after(session, int(now // 60) - RECENT_MINUTES, len(classes))
     reasons = service.ready()
-    today = _minutes(session, int(now // 86400) * 1440 - 1, len(classes))
+    today = minutes_after(session, int(now // 86400) * 1440 - 1, len(classes))
     return {
         "time": iso(now),
         "title": service.config.title,
@@ -58,10 +56,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
             "corrections": totals["corrections"],
         },
         "queue": _queue(session, now),
-        "budget": _budget(service, now),
+        "budget": spending(session, state, now),
         "labels": _labels(session, classes),
-        "accuracy": _accuracy(session, audit, classes),
-        "quality": state.quality,
+        "accuracy": _accuracy(session, state),
+        "quality": {"overall": state.overall.to_dict(), "recent": {**state.recent.to_dict(), "window": WINDOW}},
         "classes_mix": {
             "predicted": dict(zip(classes, totals["predicted"], strict=True)),
             "recent": {
@@ -70,24 +68,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         },
         "confusion": _confusion(session, classes),
         "calibration": _calibration(session),
-        "drift": drift(audit),
+        "drift": drift(state.learner.watch),
         "people": _people(session, now),
         "latency_ms": service.metrics.latencies(),
     }
-
-
-def _minutes(session: Session, after: int, n_classes: int) -> list[tuple[int, dict[str, Any]]]:
-    rows = session.all("SELECT minute, document FROM minutes WHERE minute > ? ORDER BY minute", (after,))
-    return [(int(minute), {**empty_counts(n_classes), **json.loads(document)}) for minute, document in rows]
-
-
-def _audit_rows(session: Session) -> list[tuple[float, float, int]]:
-    """(weight, right?, label) of every answered event of the random sample, in the order of the answers."""
-    rows = session.all(
-        "SELECT e.audit_probability, e.predicted, a.label FROM answers a JOIN events e ON e.seq = a.event "
-        f"WHERE e.audit = 1 AND {VALID} ORDER BY a.seq"
-    )
-    return [(1.0 / chance, float(predicted == label), label) for chance, predicted, label in rows if chance > 0.0]
 
 
 def _queue(session: Session, now: float) -> dict[str, Any]:
@@ -99,26 +83,6 @@ def _queue(session: Session, now: float) -> dict[str, Any]:
     found["oldest_seconds"] = round(ages[-1], 1) if ages else None
     found["median_age_seconds"] = round(median(ages), 1) if ages else None
     return found
-
-
-def _budget(service: Service, now: float) -> dict[str, Any]:
-    state = service.engine.state
-    asking, limits = state.learner.asking, service.config.asking
-    hour = asking.hour_asked if asking.hour == int(now // 3600) else 0
-    day = asking.day_asked if asking.day == int(now // 86400) else 0
-    spent = (
-        (limits.per_hour is not None and hour >= limits.per_hour)
-        or (limits.per_day is not None and day >= limits.per_day)
-        or (limits.total is not None and asking.asked >= limits.total)
-    )
-    again = _next_budget(state, now) if spent else None
-    return {
-        "hour": {"spent": hour, "limit": limits.per_hour},
-        "day": {"spent": day, "limit": limits.per_day},
-        "total": {"spent": asking.asked, "limit": limits.total},
-        "exhausted": bool(spent),
-        "next_at": iso(again) if again else None,
-    }
 
 
 def _labels(session: Session, classes: list[str]) -> dict[str, Any]:
@@ -153,23 +117,24 @@ def _labels(session: Session, classes: list[str]) -> dict[str, Any]:
     }
 
 
-def _accuracy(session: Session, audit: list[tuple[float, float, int]], classes: list[str]) -> dict[str, Any]:
-    weights = [0.0] * len(classes)
-    for weight, _, label in audit:
-        weights[label] += weight
-    best = max(range(len(classes)), key=weights.__getitem__)
-    row = session.one(
-        "SELECT count(*), sum(CASE WHEN e.predicted = a.label THEN 1 ELSE 0 END) FROM answers a "
-        f"JOIN events e ON e.seq = a.event WHERE {VALID}"
+def _accuracy(session: Session, state: State) -> dict[str, Any]:
+    """Of all events, estimated by the answers and the probabilities they were asked with; and who always says one."""
+    classes = state.classes
+    rows = session.all(
+        "SELECT a.label, count(*), sum(CASE WHEN e.predicted = a.label THEN 1 ELSE 0 END), "
+        "sum(CASE WHEN e.asked > 0 AND e.probability > 0 THEN 1.0 / e.probability ELSE 0.0 END) FROM answers a "
+        f"JOIN events e ON e.seq = a.event WHERE {VALID} GROUP BY a.label"
     )
+    weights = [0.0] * len(classes)
+    for label, _, _, weight in rows:
+        weights[label] = float(weight)
+    best = max(range(len(classes)), key=weights.__getitem__)
+    known = sum(weights) > 0.0
     return {
-        "audit": share((weight, right) for weight, right, _ in audit),
-        "window": share((weight, right) for weight, right, _ in audit[-WINDOW:]),
-        "baseline": {
-            "label": classes[best],
-            "estimate": round(weights[best] / sum(weights), 6) if audit else None,
-        },
-        "answered": {"n": int(row[0]) if row else 0, "right": int(row[1] or 0) if row else 0},
+        "overall": rounded(state.overall.accuracy, state.overall.labels),
+        "recent": rounded(state.recent.accuracy, state.recent.labels),
+        "baseline": {"label": classes[best], "estimate": round(weights[best] / sum(weights), 6) if known else None},
+        "answered": {"n": sum(int(row[1]) for row in rows), "right": sum(int(row[2]) for row in rows)},
     }
 
 
@@ -227,6 +192,7 @@ def _people(session: Session, now: float) -> list[dict[str, Any]]:
         "SELECT annotator, ms FROM answers WHERE ms IS NOT NULL ORDER BY seq DESC LIMIT ?", (RECENT,)
     ):
         times.setdefault(name, []).append(ms)
+    agreement = _agreement(session)
     return [
         {
             "name": name,
@@ -234,28 +200,35 @@ def _people(session: Session, now: float) -> list[dict[str, Any]]:
             "last_hour": int(recent),
             "median_seconds": round(median(times[name]) / 1000, 2) if name in times else None,
             "skips": int(skips),
-            "agreement": None,
+            "agreement": agreement.get(name),
         }
         for name, labels, recent, skips in rows
     ]
 
 
-def drift(audit: list[tuple[float, float, int]]) -> dict[str, Any]:
-    """Whether the last audit labels were predicted clearly worse than those before: their intervals do not meet."""
-    recent, before = audit[-DRIFT_WINDOW:], audit[:-DRIFT_WINDOW][-4 * DRIFT_WINDOW :]
-    if len(recent) < DRIFT_WINDOW or len(before) < DRIFT_WINDOW:
-        return {
-            "level": "none",
-            "since": None,
-            "detail": f"Fewer than {2 * DRIFT_WINDOW} audit labels; too early to tell.",
-        }
-    now, then = share((w, r) for w, r, _ in recent), share((w, r) for w, r, _ in before)
-    detail = (
-        f"The last {len(recent)} audit labels: {now['estimate']:.0%} right; "
-        f"the {len(before)} before: {then['estimate']:.0%}."
+def _agreement(session: Session) -> dict[str, float]:
+    """The share of each annotator's recent answers that somebody else gave to the same event too."""
+    rows = session.all(
+        "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
+        "SELECT event, annotator, label FROM answers "
+        "WHERE label IS NOT NULL AND state IN ('waiting', 'learned', 'extra') ORDER BY seq DESC LIMIT ?) a "
+        "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
+        "AND b.label IS NOT NULL AND b.state IN ('waiting', 'learned', 'extra') GROUP BY a.annotator",
+        (RECENT,),
     )
-    level = "drift" if now["high"] < then["low"] else "warning" if now["high"] < then["estimate"] else "none"
-    return {"level": level, "since": None, "detail": detail}
+    return {name: round(int(same) / int(both), 4) for name, same, both in rows}
+
+
+def drift(watch: Watch) -> dict[str, Any]:
+    """Whether mistakes have become more frequent in the random sample, by the library's signal."""
+    sampled, alarm = watch.drift.sampled, watch.alarm
+    if alarm is not None and sampled - alarm["sampled"] < RECENT_AUDITS:
+        detail = f"Mistakes in the random sample became clearly more frequent, {sampled - alarm['sampled']} labels ago."
+        return {"level": "drift", "since": iso(alarm["received"]), "detail": detail}
+    if sampled < TOO_FEW:
+        return {"level": "none", "since": None, "detail": f"Fewer than {TOO_FEW} random checks; too early to tell."}
+    detail = f"Watched by {sampled:,} random checks; {watch.drift.alarms} alarms so far."
+    return {"level": "none", "since": None, "detail": detail}
 
 
 def series(session: Session, service: Service, minutes: int, points: int) -> dict[str, Any]:
@@ -267,12 +240,13 @@ def series(session: Session, service: Service, minutes: int, points: int) -> dic
     sums: dict[int, dict[str, Any]] = {
         place: empty_counts(len(classes)) for place in range(first, int(now // 60) + 1, step)
     }
-    for minute, row in _minutes(session, first - 1, len(classes)):
+    for minute, row in minutes_after(session, first - 1, len(classes)):
         into = sums.get(minute // step * step if step > 1 else minute)
         if into is None:
             continue
         for name in (*COUNTED, "margin", "probability"):
             into[name] += row[name]
+        into["open"] = row["open"] if row["open"] is not None else into["open"]
         for name in ("predicted", "labeled"):
             into[name] = [a + b for a, b in zip(into[name], row[name], strict=True)]
     return {
@@ -280,7 +254,10 @@ def series(session: Session, service: Service, minutes: int, points: int) -> dic
         "from": iso(first * 60),
         "to": iso(now),
         "points": [_point(place, row, classes) for place, row in sums.items()],
-        "by_label": _by_label(session),
+        "by_label": [
+            {"labels": labels, "estimate": round(value, 6), "low": round(low, 6), "high": round(high, 6)}
+            for labels, value, low, high in service.engine.state.learner.watch.curve
+        ],
     }
 
 
@@ -288,27 +265,9 @@ def _point(minute: int, row: dict[str, Any], classes: list[str]) -> dict[str, An
     events = row["events"]
     return {
         "time": iso(minute * 60),
-        **{name: row[name] for name in COUNTED},
+        **{name: row[name] for name in (*COUNTED, "open")},
         "predicted": dict(zip(classes, row["predicted"], strict=True)),
         "labeled": dict(zip(classes, row["labeled"], strict=True)),
         "mean_margin": round(row["margin"] / events, 4) if events else None,
         "mean_ask_probability": round(row["probability"] / events, 4) if events else None,
     }
-
-
-def _by_label(session: Session) -> list[dict[str, Any]]:
-    """The accuracy of the last audit labels, as labels came in."""
-    rows = session.all(
-        "SELECT e.audit, e.audit_probability, e.predicted, a.label FROM answers a "
-        f"JOIN events e ON e.seq = a.event WHERE {VALID} ORDER BY a.seq"
-    )
-    audits: list[tuple[float, float]] = []
-    places = []
-    for labels, (audit, chance, predicted, label) in enumerate(rows, 1):
-        if audit and chance > 0.0:
-            audits.append((1.0 / chance, float(predicted == label)))
-            places.append((len(audits), labels))
-    step = max(1, -(-len(places) // POINTS))
-    return [
-        {**share(audits[max(0, n - WINDOW) : n]), "n": n, "labels": labels} for n, labels in places[step - 1 :: step]
-    ]

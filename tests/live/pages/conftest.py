@@ -39,12 +39,15 @@ def serve(tmp_path, nursery):
     def start(classes=("ham", "spam"), title="Test", warm=True, **options):
         folder = tmp_path / f"service-{len(made)}"
         folder.mkdir()
-        sections = {"asking": {"audit": 0.0}, "queue": {"learn_after": 0.2}, **options}
+        sections = {
+            "asking": {"audit": 0.0, "rate": 1.0},
+            "model": {"algorithm": "SOL-diag" if len(classes) == 2 else "MDA"},
+            "queue": {"learn_after": 0.2},
+            **options,
+        }
         service = Running(folder, nursery=nursery, **sections)
         lines = f"title = {json.dumps(title)}\nclasses = {json.dumps(list(classes))}"
         service.text = re.sub(r'title = "Test"\nclasses = .*', lambda _: lines, service.text)
-        if len(classes) == 2:
-            service.text += "[model.parameters]\ndelta = 1e9\n"  # it asks about everything
         made.append(service)
         service.create().start()
         if warm:

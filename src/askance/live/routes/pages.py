@@ -30,17 +30,30 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
     user = more.pop("user", request.user)
     context = {
         "version": askance.__version__,
+        "root": service.prefix,
         "title": service.config.title,
         "classes": service.engine.state.classes,
         "user": {"name": user.name, "scopes": list(user.scopes)} if user else None,
         "open_access": service.is_open and not service.keys.exist,
         **more,
     }
+    return rendered(name, context, status)
+
+
+def rendered(name: str, context: dict[str, Any], status: int = 200) -> Response:
+    """A template with what it shows."""
     try:
         text = _templates.get_template(name).render(context)
     except TemplateNotFound:
         text = _FALLBACK
     return HTMLResponse(text, status, {"Cache-Control": "no-store"})
+
+
+def overview(titles: dict[str, str]) -> Response:
+    """The page in front of several streams."""
+    root = f"/{next(iter(titles))}"  # whose static files are as good as any other's
+    context = {"version": askance.__version__, "root": root, "title": "askance", "user": None, "streams": titles}
+    return rendered("streams.html", context)
 
 
 @route("GET", "/", "read", is_page=True)
@@ -58,14 +71,16 @@ async def label(service: Service, request: Request) -> Response:
 @route("GET", "/login", None, is_page=True)
 async def login_page(service: Service, request: Request) -> Response:
     """Where a token is exchanged for a session."""
-    return page(service, request, "login.html", user=None, error=None, next=_local(request.query().get("next", "/")))
+    return page(
+        service, request, "login.html", user=None, error=None, next=_local(service, request.query().get("next"))
+    )
 
 
 @route("POST", "/login", None, is_page=True)
 async def login(service: Service, request: Request) -> Response:
     """Begin a session with a token."""
     form = dict(parse_qsl(request.body.decode("utf-8", "replace")[:10_000]))
-    target = _local(form.get("next", "/"))
+    target = _local(service, form.get("next"))
     token = service.keys.bearer(form.get("token", "").strip())
     if token is None:
         sentence = "This token is not valid; ask whoever runs the service for another."
@@ -74,7 +89,13 @@ async def login(service: Service, request: Request) -> Response:
     response = RedirectResponse(target, 303)
     secure = request.scope.get("scheme") == "https" or request.header("x-forwarded-proto") == "https"
     response.set_cookie(
-        COOKIE, secret, max_age=int(SESSION_SECONDS), httponly=True, samesite="strict", secure=secure, path="/"
+        COOKIE,
+        secret,
+        max_age=int(SESSION_SECONDS),
+        httponly=True,
+        samesite="strict",
+        secure=secure,
+        path=service.prefix or "/",
     )
     return response
 
@@ -85,14 +106,16 @@ async def logout(service: Service, request: Request) -> Response:
     secret = _cookie(request.header("cookie"))
     if secret:
         await service.engine.do(lambda session, state: service.keys.end_session(session, secret))
-    response = RedirectResponse("/login", 303)
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    response = RedirectResponse(f"{service.prefix}/login", 303)
+    response.delete_cookie(COOKIE, path=service.prefix or "/", httponly=True, samesite="strict")
     return response
 
 
-def _local(target: str) -> str:
+def _local(service: Service, target: str | None) -> str:
     """A path on this service: never another site."""
-    return target if target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable() else "/"
+    home = f"{service.prefix}/"
+    fine = target is not None and target.startswith(home) and not target.startswith(("//", "/\\"))
+    return target if target is not None and fine and target.isprintable() else home
 
 
 @route("GET", "/v1/me", "any")
@@ -105,6 +128,7 @@ async def me(service: Service, request: Request) -> Response:
             "open_access": service.is_open and not service.keys.exist,
             "classes": service.engine.state.classes,
             "title": service.config.title,
+            "store": service.engine.state.store,
             "version": askance.__version__,
             "lease_seconds": service.config.queue.lease,
             "learn_after": service.config.queue.learn_after,

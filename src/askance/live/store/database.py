@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from askance.errors import AskanceError
 
@@ -73,6 +73,9 @@ class Database(ABC):
     place: str
     """Where it is, for people: no password."""
 
+    words: ClassVar[dict[str, str]]
+    """What the types of columns are called here."""
+
     @abstractmethod
     def write(self) -> AbstractContextManager[Session]:
         """A transaction that is committed, and safe on disk, when the block ends well, and rolled back otherwise."""
@@ -84,6 +87,14 @@ class Database(ABC):
     @abstractmethod
     def own(self) -> None:
         """Become the one service that works on this store; refuse if there is another."""
+
+    @abstractmethod
+    def disown(self) -> None:
+        """Let another service work on it."""
+
+    @abstractmethod
+    def version(self, session: Session) -> int:
+        """The version of its tables; 0 where there are none yet."""
 
     @abstractmethod
     def room(self) -> int | None:

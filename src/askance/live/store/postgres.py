@@ -10,20 +10,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 from psycopg import errors
 
 from askance.live.problems import StartError
 from askance.live.store.database import Database, Outcome, Row, Session, StoreBusy, StoreError, StoreFull
-from askance.live.store.schema import migrate, version_of
+from askance.live.store.schema import migrate, stored_version
 
-WORDS = {"BIG": "BIGINT", "REAL": "DOUBLE PRECISION", "BYTES": "BYTEA"}
 OWNER = 7_302_755_921  # the advisory lock of the one service
 OWNER_PATIENCE = 5.0  # seconds in which the server notices that a service before us has died
 LOCK_PATIENCE = "5s"
 STATEMENT_PATIENCE = "60s"
+LOOK = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 CURSORS = itertools.count()
 
 
@@ -58,6 +58,8 @@ class PostgresSession(Session):
 class PostgresDatabase(Database):
     """A PostgreSQL database whose tables exist, unless ``create``."""
 
+    words: ClassVar[dict[str, str]] = {"BIG": "BIGINT", "REAL": "DOUBLE PRECISION", "BYTES": "BYTEA"}
+
     def __init__(self, address: str, create: bool = False) -> None:
         self.address = address
         self.place = re.sub(r"//[^@/]*@", "//", address)
@@ -68,13 +70,19 @@ class PostgresDatabase(Database):
         except psycopg.Error as error:
             raise StartError(f"cannot reach the database {self.place!r}: {_sentence(error)}") from None
         with self.write() as session:
-            session.execute("SELECT pg_advisory_xact_lock(?)", (OWNER + 1,))  # two starts migrate in turn
-            tables = session.value("SELECT to_regclass('meta') IS NOT NULL")
-            if not tables and not create:
-                raise StartError(f"the database {self.place!r} has no askance tables; create them with 'askance init'.")
-            if tables and create:
-                raise StartError(f"the database {self.place!r} has askance tables already; choose another.")
-            migrate(session, version_of(session, bool(tables)), self.place, WORDS)
+            tables = self.version(session)
+        if not tables and not create:
+            raise StartError(f"the database {self.place!r} has no askance tables; create them with 'askance init'.")
+        if tables and create:
+            raise StartError(f"the database {self.place!r} has askance tables already; choose another.")
+        migrate(self)
+
+    def version(self, session: Session) -> int:
+        session.execute("SELECT pg_advisory_xact_lock(?)", (OWNER + 1,))  # two starts migrate in turn
+        if not session.value("SELECT to_regclass('meta') IS NOT NULL"):
+            return 0
+        session.execute("SET LOCAL statement_timeout = 0")  # a migration of many rows takes its time
+        return stored_version(session)
 
     def _connect(self) -> psycopg.Connection[Row]:
         connection = psycopg.connect(
@@ -86,6 +94,8 @@ class PostgresDatabase(Database):
             f"-c statement_timeout={STATEMENT_PATIENCE}",
         )
         connection.prepare_threshold = 3
+        with contextlib.suppress(psycopg.Error):  # which PostgreSQL 14 and later know, on most systems
+            connection.execute("SET client_connection_check_interval = '1s'")  # a killed service lets go of its locks
         return connection
 
     @contextmanager
@@ -109,14 +119,10 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self) -> Iterator[Session]:
         try:
-            connection = self._idle.get_nowait()
-        except queue.Empty:
-            try:
-                connection = self._connect()
-            except psycopg.Error as error:
-                raise meaning(error, self.place) from error
+            connection = self._reader()
+        except psycopg.Error as error:
+            raise meaning(error, self.place) from error
         try:
-            connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield PostgresSession(connection)
         except psycopg.Error as error:
             raise meaning(error, self.place) from error
@@ -128,6 +134,21 @@ class PostgresDatabase(Database):
             else:
                 self._idle.put(connection)
 
+    def _reader(self) -> psycopg.Connection[Row]:
+        """A connection that looks at what is committed now: an idle one, but for those that were cut meanwhile."""
+        while True:
+            try:
+                connection = self._idle.get_nowait()
+            except queue.Empty:
+                connection = self._connect()
+                connection.execute(LOOK)
+                return connection
+            try:
+                connection.execute(LOOK)
+                return connection
+            except psycopg.OperationalError:
+                connection.close()
+
     def own(self) -> None:
         deadline = time.monotonic() + OWNER_PATIENCE
         while not self._take_ownership():
@@ -136,6 +157,10 @@ class PostgresDatabase(Database):
                 continue
             raise StartError(f"another askance works on {self.place!r} already; stop it first, or use another store.")
         self._owned = True
+
+    def disown(self) -> None:
+        self.writer.execute("SELECT pg_advisory_unlock(%s)", (OWNER,))
+        self._owned = False
 
     def _take_ownership(self) -> bool:
         row = self.writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNER,)).fetchone()

@@ -1,13 +1,14 @@
 """The tables, version by version. A migration is never edited once released; a change is a new one.
 
-Words that differ between the databases stand in capitals with a dollar sign: $BIG an integer, $REAL a double,
-$BYTES bytes.
+Each migration is one transaction, which also writes the version it leads to: a crash leaves the tables as they were
+before it or after it, and the next start goes on from there. Words that differ between the databases stand in capitals
+with a dollar sign: $BIG an integer, $REAL a double, $BYTES bytes.
 """
 
 from __future__ import annotations
 
 from askance.live.problems import StartError
-from askance.live.store.database import Session
+from askance.live.store.database import Database, Session
 
 FIRST = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -103,8 +104,18 @@ CREATE TABLE audit_log (
 CREATE TABLE minutes (minute $BIG PRIMARY KEY, document TEXT NOT NULL);
 """
 
-MIGRATIONS = [FIRST]
-VERSION = len(MIGRATIONS)
+# Nothing that is done for every request may take longer the more is stored. SQLite uses a partial index only where a
+# query repeats its condition word for word, and, never having counted, prefers any index on state to the order of rank.
+SECOND = """
+CREATE INDEX answers_of_ask ON answers (ask);
+CREATE INDEX answers_to_learn ON answers (seq, due) WHERE state = 'waiting';
+CREATE INDEX asks_in_play ON asks (state, created) WHERE state IN ('open', 'leased', 'parked');
+CREATE INDEX asks_to_expire ON asks (expires) WHERE state IN ('open', 'parked');
+DROP INDEX asks_expiring;
+CREATE INDEX set_aside_of_annotator ON set_aside (annotator, until);
+"""
+
+MIGRATIONS = [FIRST, SECOND]
 
 
 def statements(migration: str, words: dict[str, str]) -> list[str]:
@@ -115,23 +126,41 @@ def statements(migration: str, words: dict[str, str]) -> list[str]:
     return [text.strip() for text in "\n".join(lines).split(";") if text.strip()]
 
 
-def version_of(session: Session, has_tables: bool) -> int:
-    """The schema's version; 0 where there is none yet."""
-    return int(session.value("SELECT value FROM meta WHERE name = 'schema'") or 0) if has_tables else 0
+def stored_version(session: Session) -> int:
+    """The version that the tables say they have."""
+    return int(session.value("SELECT value FROM meta WHERE name = 'schema'") or 0)
 
 
-def migrate(session: Session, found: int, place: str, words: dict[str, str]) -> None:
-    """Bring the tables up to date, inside one transaction."""
-    if found > VERSION:
+def migrate(database: Database) -> None:
+    """Bring the tables up to date, one transaction for each migration; refuse those of a newer askance.
+
+    While there is something to change, no service may work on the store: it would not know the new tables.
+    """
+    with database.write() as session:
+        found = database.version(session)
+    if found > len(MIGRATIONS):
         raise StartError(
-            f"the store {place!r} was written by a newer askance (schema {found}; this one knows up to {VERSION}); "
-            "upgrade askance, or restore a backup made by this version."
+            f"the store {database.place!r} was written by a newer askance (schema {found}; this one knows up to "
+            f"{len(MIGRATIONS)}); upgrade askance, or restore a backup made by this version."
         )
-    for number in range(found, VERSION):
-        for statement in statements(MIGRATIONS[number], words):
-            session.execute(statement)
-        session.execute(
-            "INSERT INTO meta (name, value) VALUES ('schema', ?) "
-            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (str(number + 1),),
-        )
+    if found == len(MIGRATIONS):
+        return
+    if found:
+        database.own()
+    try:
+        for number in range(found, len(MIGRATIONS)):
+            with database.write() as session:
+                if database.version(session) == number:  # else another start was faster
+                    _apply(session, number, database.words)
+    finally:
+        if found:
+            database.disown()
+
+
+def _apply(session: Session, number: int, words: dict[str, str]) -> None:
+    for statement in statements(MIGRATIONS[number], words):
+        session.execute(statement)
+    session.execute(
+        "INSERT INTO meta (name, value) VALUES ('schema', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (str(number + 1),),
+    )

@@ -11,15 +11,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from askance.live.problems import StartError
 from askance.live.store.database import Database, Row, Session, StoreBusy, StoreError, StoreFull
-from askance.live.store.schema import migrate, version_of
+from askance.live.store.schema import migrate, stored_version
 
 PATIENCE = 5.0  # seconds to wait for another process that writes
 CHECKED_BYTES = 64_000_000  # a larger file would make the start slow; 'askance doctor' checks any
-WORDS = {"BIG": "INTEGER", "REAL": "REAL", "BYTES": "BLOB"}
+COPIED_PAGES = 2000  # of a backup, before it looks whether it shall end
+BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a file
 
 
 class SqliteSession(Session):
@@ -44,6 +45,8 @@ class SqliteSession(Session):
 class SqliteDatabase(Database):
     """A SQLite file that exists, unless ``create``."""
 
+    words: ClassVar[dict[str, str]] = {"BIG": "INTEGER", "REAL": "REAL", "BYTES": "BLOB"}
+
     def __init__(self, path: str, create: bool = False) -> None:
         self.path = Path(path)
         self.place = str(path)
@@ -56,6 +59,11 @@ class SqliteDatabase(Database):
             raise StartError(
                 f"the database {self.place!r} does not exist; create it with 'askance init', or restore a backup with "
                 "'askance restore'."
+            )
+        if not create and not self.path.stat().st_size:
+            raise StartError(
+                f"the database {self.place!r} is empty; remove it and create one with 'askance init', or restore a "
+                "backup with 'askance restore --force'."
             )
         if not os.access(self.path, os.W_OK) or not os.access(self.path.parent, os.W_OK):
             raise StartError(
@@ -97,12 +105,14 @@ class SqliteDatabase(Database):
             and self.writer.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"
         ):
             raise sqlite3.DatabaseError("the check of its pages failed")
-        with self.write() as session:
-            tables = session.value("SELECT count(*) FROM sqlite_master WHERE name = 'meta'")
-            others = session.value("SELECT count(*) FROM sqlite_master")
-            if others and not tables:
-                raise StartError(f"{self.place!r} is a database of another program; choose another file.")
-            migrate(session, version_of(session, bool(tables)), self.place, WORDS)
+        migrate(self)
+
+    def version(self, session: Session) -> int:
+        if session.value("SELECT count(*) FROM sqlite_master WHERE name = 'meta'"):
+            return stored_version(session)
+        if session.value("SELECT count(*) FROM sqlite_master"):
+            raise StartError(f"{self.place!r} is a database of another program; choose another file.")
+        return 0
 
     def _refusal(self, error: sqlite3.DatabaseError) -> StartError:
         if "locked" in str(error):
@@ -143,16 +153,12 @@ class SqliteDatabase(Database):
                 connection.execute("ROLLBACK")
 
     def own(self) -> None:
-        name = f"{self.path}.lock"
-        handle = os.open(name, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise StartError(
-                f"another askance works on {self.place!r} already; stop it first, or use another store."
-            ) from None
-        self._lock = handle
+        self._lock = lock(self.path)
+
+    def disown(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def room(self) -> int | None:
         found = os.statvfs(self.path.parent)
@@ -167,25 +173,23 @@ class SqliteDatabase(Database):
         path = Path(target)
         if path.exists():
             raise StoreError(f"{target!r} exists already; choose another name.")
-        part = path.with_name(path.name + ".part")
-        os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
         try:
-            copy = sqlite3.connect(part)
-            source = self._connect()
-            try:
-                source.backup(copy, pages=2000)
-                copy.execute("PRAGMA journal_mode = DELETE")
-            finally:
-                source.close()
-                copy.close()
-            handle = os.open(part, os.O_RDONLY)
-            os.fsync(handle)
-            os.close(handle)
-            os.replace(part, path)
+            with _whole_or_absent(path) as part:
+                copy = sqlite3.connect(part)
+                source = self._connect()
+                try:
+                    # One look at the source for all of the copy: otherwise every commit would begin it anew.
+                    source.execute("BEGIN")
+                    source.execute("SELECT count(*) FROM meta").fetchone()
+                    source.backup(copy, pages=COPIED_PAGES)
+                    copy.execute("PRAGMA journal_mode = DELETE")
+                finally:
+                    source.close()
+                    copy.close()
         except sqlite3.Error as error:
             raise meaning(error, target) from error
-        finally:
-            part.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot write {target!r}: {error.strerror}.") from None
 
     def check(self) -> list[str]:
         with self.read() as session:
@@ -195,9 +199,7 @@ class SqliteDatabase(Database):
         for connection in (*self._open_readers, self.writer):
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self.disown()
 
 
 def meaning(error: sqlite3.Error, place: str) -> StoreError:
@@ -214,15 +216,59 @@ def _quoted(path: Path) -> str:
     return str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
+def lock(path: Path) -> int:
+    """Become the one program that works on a file, sound or not; closing what is returned ends it."""
+    handle = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise StartError(
+            f"another askance works on {str(path)!r} already; stop it first, or use another store."
+        ) from None
+    return handle
+
+
 def copy_file(source: Path, target: Path) -> None:
     """A copy for ``askance restore``: whole or not at all, readable by its owner only."""
-    part = target.with_name(target.name + ".part")
-    try:
-        os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
+    with _whole_or_absent(target) as part:
         shutil.copyfile(source, part)
-        handle = os.open(part, os.O_RDONLY)
-        os.fsync(handle)
-        os.close(handle)
+        for name in BESIDE:  # of an attempt that was killed: they would be taken for this file's
+            Path(f"{target}{name}").unlink(missing_ok=True)
+
+
+def replace_store(staged: Path, target: Path) -> None:
+    """Put a store that was checked in the place of another, sound or not; a crash leaves one of the two, whole."""
+    if target.exists():
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(target)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # from here on it does without what is beside it
+    for name in BESIDE:
+        Path(f"{target}{name}").unlink(missing_ok=True)
+    os.replace(staged, target)
+    _sync(target.parent)
+
+
+@contextmanager
+def _whole_or_absent(target: Path) -> Iterator[Path]:
+    """An empty file to be filled, which becomes ``target`` once it is whole and on disk."""
+    part = target.with_name(target.name + ".part")
+    for name in ("", *BESIDE):
+        Path(f"{part}{name}").unlink(missing_ok=True)
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield part
+        _sync(part)
         os.replace(part, target)
+        _sync(target.parent)
     finally:
-        part.unlink(missing_ok=True)
+        for name in ("", *BESIDE):
+            Path(f"{part}{name}").unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """What was written to a file, or which names a folder has, is on disk from here on."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

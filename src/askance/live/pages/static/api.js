@@ -16,10 +16,14 @@ export class Problem extends Error {
 
 export class Unreachable extends Error {}
 
+// Where the stream lives: "" or, among several, "/name".
+export const root = document.documentElement.dataset.root ?? "";
+export const logIn = (page) => `${root}/login?next=${encodeURIComponent(root + page)}`;
+
 export async function request(method, path, body, options = {}) {
   let response;
   try {
-    response = await fetch(path, {
+    response = await fetch(root + path, {
       method,
       headers: body === undefined ? {} : { "content-type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),

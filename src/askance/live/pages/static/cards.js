@@ -10,17 +10,17 @@ export const CARDS = [
   {
     question: "Is the model right?",
     answer({ accuracy }) {
-      const { audit, baseline } = accuracy;
-      if (!audit.n) return "Not known yet: no random check has been answered.";
-      const verdict = audit.low > baseline.estimate ? "Yes, better than guessing" : audit.high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
-      return `${verdict}: right on ${percent(audit.estimate)} of all events (95 % interval ${percent(audit.low)} to ${percent(audit.high)}, from ${some(audit.n, "random check")}). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)}.`;
+      const { overall, baseline } = accuracy;
+      if (!overall.n) return "Not known yet: no question has been answered.";
+      const verdict = overall.low > baseline.estimate ? "Yes, better than guessing" : overall.high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
+      return `${verdict}: right on ${percent(overall.estimate)} of all events (95 % interval ${percent(overall.low)} to ${percent(overall.high)}, from ${some(overall.n, "answer")} and the chance each was asked with). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)}.`;
     },
-    draw: ({ accuracy }, series, width, words) => accuracy.audit.n > 0 && intervalChart(width, accuracy.audit, accuracy.baseline.estimate, words),
+    draw: ({ accuracy }, series, width, words) => accuracy.overall.n > 0 && intervalChart(width, accuracy.overall, accuracy.baseline.estimate, words),
     table: ({ accuracy }) => [
       ["Accuracy", "Labels", "Estimate", "From", "To"],
       [
-        ["All random checks", ...estimateRow(accuracy.audit)],
-        ["The last random checks", ...estimateRow(accuracy.window)],
+        ["All events", ...estimateRow(accuracy.overall)],
+        ["The last events", ...estimateRow(accuracy.recent)],
         [`Always ${accuracy.baseline.label}`, "", percent(accuracy.baseline.estimate), "", ""],
         ["On what was asked (harder)", accuracy.answered.n, accuracy.answered.n ? percent(accuracy.answered.right / accuracy.answered.n) : "–", "", ""],
       ],
@@ -31,26 +31,26 @@ export const CARDS = [
     wide: true,
     answer(stats, series) {
       const points = series?.by_label ?? [];
-      if (points.length < 2) return "Not known yet: it takes a few random checks.";
+      if (points.length < 2) return "Not known yet: it takes a few answers.";
       const [first, last] = [points[Math.min(points.length - 1, Math.floor(points.length / 4))], points.at(-1)];
       const gain = 100 * (last.estimate - first.estimate);
       const word = last.low > first.high ? "Yes" : last.high < first.low ? "No, it got worse" : "No clear change";
       return `${word}: ${percent(first.estimate)} after ${some(first.labels, "label")}, ${percent(last.estimate)} after ${count(last.labels)} (${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(0)} points). Dashed: guessing.`;
     },
     draw(stats, series, width, words) {
-      const points = (series?.by_label ?? []).filter((point) => point.estimate !== null);
+      const points = series?.by_label ?? [];
       return points.length > 0 && bandChart(width, points, stats.accuracy.baseline.estimate, words);
     },
     table: (stats, series) => [
-      ["Labels", "Random checks", "Estimate", "From", "To"],
-      thinned(series?.by_label ?? [], 20).map((point) => [count(point.labels), point.n, percent(point.estimate), percent(point.low), percent(point.high)]),
+      ["Labels", "Estimate", "From", "To"],
+      thinned(series?.by_label ?? [], 20).map((point) => [count(point.labels), percent(point.estimate), percent(point.low), percent(point.high)]),
     ],
   },
   {
     question: "Is the world changing?",
     tone: ({ drift }) => (drift.level === "none" ? null : "warn"),
     answer({ drift }) {
-      const word = { none: "No sign of it.", warning: "Perhaps.", drift: "Yes." }[drift.level] ?? "";
+      const word = { none: "No sign of it.", drift: "Yes." }[drift.level] ?? "";
       return `${word} ${drift.detail}${drift.since ? ` Since ${clock(drift.since)}.` : ""} Below: what the model predicted, by class.`;
     },
     draw(stats, series, width, words) {
@@ -93,8 +93,8 @@ export const CARDS = [
       return `${some(queue.open, "open question")}, ${count(queue.leased)} in somebody's hands, ${count(queue.parked)} parked, ${count(queue.expired)} expired.${age}`;
     },
     draw: (stats, series, width, words) => {
-      const rows = rowsOf(series, (point) => ({ asked: point.asks, answered: point.answers, expired: point.expired }));
-      return rows.length > 1 && [timeChart(width, rows, ["asked", "answered", "expired"], words), legend(["asked", "answered", "expired"])];
+      const rows = rowsOf(series, (point) => ({ open: point.open ?? 0, asked: point.asks, answered: point.answers, expired: point.expired }));
+      return rows.length > 1 && [timeChart(width, rows, ["open", "asked", "answered", "expired"], words), legend(["open", "asked", "answered", "expired"])];
     },
     table: ({ queue }) => [["Questions", "Number"], ["open", "leased", "parked", "answered", "closed", "expired"].map((name) => [name, count(queue[name])])],
   },
@@ -145,7 +145,7 @@ export const CARDS = [
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
       const parts = Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total });
       const limited = parts.filter(([, part]) => part.limit !== null).map(([name, part]) => `${count(part.spent)} of ${count(part.limit)} ${name}`);
-      return limited.length ? `No: ${limited.join(", ")}.` : `There is no limit; ${some(budget.total.spent, "question")} were asked so far.`;
+      return limited.length ? `No: ${limited.join(", ")}.` : `There is no limit but a share of ${percent(budget.rate)} of the events; ${some(budget.total.spent, "question")} asked so far.`;
     },
     draw: ({ budget }, series, width, words) =>
       barsChart(width, Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total }).map(([name, { spent, limit }]) => ({
@@ -187,8 +187,8 @@ function mixOf(stats, series) {
 }
 
 function peopleTable(people) {
-  const rows = people.map((person) => [person.name, count(person.labels), count(person.last_hour), duration(person.median_seconds), count(person.skips)]);
-  return table(["Name", "Labels", "Last hour", "Median time", "Skips"], rows);
+  const rows = people.map((person) => [person.name, count(person.labels), count(person.last_hour), duration(person.median_seconds), count(person.skips), person.agreement === null ? "–" : percent(person.agreement)]);
+  return table(["Name", "Labels", "Last hour", "Median time", "Skips", "Agrees"], rows);
 }
 
 function chosenMatrix(confusion) {

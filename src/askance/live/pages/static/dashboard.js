@@ -1,6 +1,6 @@
 // The dashboard: numbers as they change, each card a question.
 
-import { get, post } from "./api.js";
+import { get, logIn, post, root } from "./api.js";
 import { CARDS } from "./cards.js";
 import { table } from "./charts.js";
 import { byId, clock, count, duration, h, number, percent } from "./dom.js";
@@ -23,11 +23,11 @@ function tiles() {
   const limit = budget.day.limit ?? budget.hour.limit ?? budget.total.limit;
   const spent = budget.day.limit !== null ? budget.day.spent : budget.hour.limit !== null ? budget.hour.spent : budget.total.spent;
   return [
-    ["Right, by random checks", accuracy.audit.n ? percent(accuracy.audit.estimate) : "–", accuracy.audit.n ? `${percent(accuracy.audit.low)} to ${percent(accuracy.audit.high)}` : "no check yet"],
+    ["Right", accuracy.overall.n ? percent(accuracy.overall.estimate) : "–", accuracy.overall.n ? `${percent(accuracy.overall.low)} to ${percent(accuracy.overall.high)}` : "no answer yet"],
     ["Events a second", number(events.per_second), `${count(events.total)} in all`],
     ["Open questions", count(queue.open), queue.oldest_seconds === null ? "none waits" : `oldest ${duration(queue.oldest_seconds)}`],
     ["Labels", count(labels.total), `model version ${count(model.version)}`],
-    ["Change", { none: "none seen", warning: "perhaps", drift: "yes" }[drift.level], "of the stream", drift.level === "none" ? "" : "warn"],
+    ["Change", { none: "none seen", drift: "yes" }[drift.level], "of the stream", drift.level === "none" ? "" : "warn"],
     ["Budget", limit === null ? "no limit" : percent(limit ? spent / limit : 1), limit === null ? `${count(budget.total.spent)} asked` : `${count(spent)} of ${count(limit)} asked`, budget.exhausted ? "warn" : ""],
   ];
 }
@@ -70,12 +70,12 @@ async function loadSeries() {
     series = await get(`/v1/stats/series?minutes=${minutes}&points=${Math.min(minutes, 180)}`);
     schedule();
   } catch (error) {
-    if (error.status === 401) location.assign("/login?next=/");
+    if (error.status === 401) location.assign(logIn("/"));
   }
 }
 
 function watch() {
-  const source = new EventSource("/v1/live");
+  const source = new EventSource(`${root}/v1/live`);
   source.addEventListener("stats", (event) => {
     stats = JSON.parse(event.data);
     badge("saved", "live");
@@ -86,7 +86,7 @@ function watch() {
     badge("offline", "reconnecting");
     if (source.readyState !== EventSource.CLOSED) return;
     // The service refused, perhaps because the session has ended.
-    get("/v1/me").catch((error) => error.status === 401 && location.assign("/login?next=/"));
+    get("/v1/me").catch((error) => error.status === 401 && location.assign(logIn("/")));
     setTimeout(watch, 5000);
   });
   addEventListener("pagehide", () => source.close());

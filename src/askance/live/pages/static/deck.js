@@ -1,6 +1,6 @@
 // The question on the table and the few behind it, fetched ahead so that the next one is there at once.
 
-import { post, Problem } from "./api.js";
+import { post, Problem, root } from "./api.js";
 
 const AHEAD = 3;
 const HIDDEN_TOO_LONG = 600_000;
@@ -118,7 +118,7 @@ export class Deck {
   // The page goes: what nobody has looked at yet is for others; the question on the table is here after a reload.
   #giveBack() {
     for (const ask of this.asks.slice(1)) {
-      navigator.sendBeacon(`/v1/asks/${ask.id}/release`, JSON.stringify({ token: ask.token }));
+      navigator.sendBeacon(`${root}/v1/asks/${ask.id}/release`, JSON.stringify({ token: ask.token }));
     }
     this.asks = this.asks.slice(0, 1);
   }

@@ -1,5 +1,6 @@
 // No question on the table: why, and what happens next.
 
+import { logIn } from "./api.js";
 import { h, some } from "./dom.js";
 
 const TITLES = {
@@ -21,7 +22,7 @@ export function emptyView(deck, outbox) {
   const waiting = outbox.entries().length;
   const kept = waiting > 0 && h("p", {}, `${some(waiting, "answer")} kept in this browser until the service has ${waiting === 1 ? "it" : "them"}.`);
   if (deck.trouble === "login") {
-    return view("Your session has ended", ["Nothing is lost.", kept, h("a", { href: "/login?next=/label" }, "Log in again")]);
+    return view("Your session has ended", ["Nothing is lost.", kept, h("a", { href: logIn("/label") }, "Log in again")]);
   }
   if (deck.trouble) {
     const words = deck.trouble === "offline" ? "The service cannot be reached." : deck.trouble;

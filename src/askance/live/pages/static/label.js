@@ -1,6 +1,6 @@
 // The label page: one question at a time, answered by a key.
 
-import { get, newId } from "./api.js";
+import { get, logIn, newId, root } from "./api.js";
 import { Deck } from "./deck.js";
 import { byId, count, h, some } from "./dom.js";
 import { canUndo, History } from "./history.js";
@@ -38,13 +38,13 @@ start();
 async function start() {
   try {
     me = await get("/v1/me");
-    shelf.put("askance:me", me);
+    shelf.put(`askance:me:${root}`, me);
   } catch (error) {
-    if (error.status === 401) return location.assign("/login?next=/label");
-    const known = shelf.take("askance:me");
+    if (error.status === 401) return location.assign(logIn("/label"));
+    const known = shelf.take(`askance:me:${root}`);
     if (known && known.title === me.title && known.name === me.name) me = known;
   }
-  const scope = encodeURIComponent(`${me.store ?? me.title} ${me.name}`);
+  const scope = encodeURIComponent(`${me.store} ${me.name}`);
   tabs = new Tabs(scope, (ids) => deck.drop(ids));
   outbox = new Outbox(scope, tabs, onOutbox, onResult);
   deck = new Deck(tabs, outbox, me.lease_seconds, draw);
@@ -54,6 +54,16 @@ async function start() {
   outbox.flush();
   await deck.fill();
   history.load().catch(() => history.draw());
+  keepForOffline().catch(() => {}); // a private window, or plain http: the page works, but not without the network
+}
+
+async function keepForOffline() {
+  if (!navigator.serviceWorker || !globalThis.caches) return;
+  await navigator.serviceWorker.register(`${root}/worker.js`);
+  const parts = performance.getEntriesByType("resource").map((entry) => new URL(entry.name).pathname);
+  const cache = await caches.open("askance-label");
+  await cache.addAll([`${root}/label`, ...new Set(parts.filter((path) => path.includes("/static/")))]);
+  document.documentElement.dataset.kept = "true";
 }
 
 // --- what is on the table ------------------------------------------------------------------------------------
@@ -192,7 +202,7 @@ function drawBadge() {
   if (badge.dataset.state !== state || badge.textContent !== words[state]) {
     badge.dataset.state = state;
     badge.textContent = words[state];
-    badge.setAttribute("href", state === "login" ? "/login?next=/label" : "#history");
+    badge.setAttribute("href", state === "login" ? logIn("/label") : "#history");
   }
   byId("tally").textContent = answered ? some(answered, "answer") : "";
 }

@@ -13,6 +13,7 @@ export class Tabs {
 
   constructor(scope, onclash) {
     this.#prefix = `askance:tab:${scope}:`;
+    this.#followReload();
     this.#write();
     setInterval(() => this.#write(), BEAT);
     addEventListener("pagehide", () => shelf.remove(this.#prefix + this.id));
@@ -34,6 +35,18 @@ export class Tabs {
 
   #write() {
     shelf.put(this.#prefix + this.id, { ids: this.#held, at: Date.now() });
+  }
+
+  // After a reload the page before may not have said goodbye yet; what it held is ours.
+  #followReload() {
+    try {
+      const before = sessionStorage.getItem("askance:tab");
+      const isReload = performance.getEntriesByType("navigation")[0]?.type === "reload";
+      if (before && isReload) shelf.remove(this.#prefix + before);
+      sessionStorage.setItem("askance:tab", this.id);
+    } catch {
+      // no storage: then no other tab is known either
+    }
   }
 
   // The questions other tabs hold.

@@ -1,0 +1,77 @@
+"""The pages under a prefix, and the label page while the service is away."""
+
+from tests.live.test_streams import Several
+
+
+def warm(service, prefix=""):
+    """Questions with a suggestion."""
+    events = [{"id": f"e{place}", "fields": {"text": f"some words {place}"}} for place in range(6)]
+    assert service.post(f"{prefix}/v1/events", events).status_code == 200
+
+
+def test_the_pages_of_a_stream_among_several_stay_under_its_prefix(tmp_path, nursery, visit):
+    service = Several(tmp_path, nursery).create().start()
+    try:
+        warm(service, "/spam")
+        annotator = visit(service, "/")
+        page = annotator.page
+        page.get_by_role("link", name="Label The spam stream").click()
+        event = annotator.sees_question()
+        annotator.press("1")
+        annotator.badge("saved")
+        page.wait_for_timeout(300)
+        assert service.get(f"/spam/v1/events/{event}").json()["answers"][0]["label"] == "a"
+        page.get_by_role("link", name="Dashboard").click()
+        page.wait_for_selector(".tile")
+        page.locator("#live", has_text="live").wait_for()
+        page.goto(f"{service.url}/fraud/label")
+        page.get_by_text("No events yet").wait_for()
+        paths = [url.removeprefix(service.url) for url in annotator.requests if url.startswith(service.url)]
+        assert [path for path in paths if not path.startswith(("/spam/", "/fraud/")) and path != "/"] == []
+    finally:
+        service.stop()
+
+
+def test_the_label_page_reloads_without_the_service_and_sends_what_was_answered(serve, visit):
+    service = serve(server={"port": free_port()})
+    service.send(*(f"e{place}" for place in range(6)))
+    annotator = visit(service)
+    event = annotator.sees_question()
+    page = annotator.page
+    page.wait_for_selector("html[data-kept=true]", state="attached")
+    service.kill()
+    annotator.press("1")
+    annotator.badge("offline")
+    page.reload()
+    page.wait_for_selector("#badge")
+    annotator.badge("1")  # it still waits
+    assert page.locator("header").is_visible()
+    service.start()
+    annotator.badge("saved")
+    assert service.get(f"/v1/events/{event}").json()["answers"][0]["label"] == "ham"
+
+
+def test_answers_for_one_store_are_never_sent_to_another_at_the_same_address(serve, visit):
+    port = free_port()
+    first = serve(server={"port": port})
+    first.send("e1", "e2", "e3")
+    annotator = visit(first)
+    annotator.sees_question()
+    first.kill()
+    annotator.press("1")
+    annotator.badge("offline")
+    other = serve(server={"port": port})
+    other.send("e1", "e2", "e3")
+    annotator.page.goto(f"{other.url}/label")
+    annotator.sees_question()
+    annotator.page.wait_for_timeout(1500)
+    found = other.get("/v1/answers?mine=1&limit=200").json()["answers"]
+    assert [answer for answer in found if answer["kind"] != "label"] == []
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]

@@ -1,0 +1,81 @@
+"""What is done for every request takes no longer the more is stored: it goes by an index, never through a table."""
+
+import re
+
+import pytest
+
+from askance.live import answers, queue
+from askance.live.answers import Given
+from askance.live.config import from_document
+from askance.live.engine import Engine
+from askance.live.ingest import read_event
+from askance.live.state import first_rows
+from askance.live.store import open_store
+
+GROWING = "events|asks|answers|learned|set_aside"
+
+
+@pytest.fixture
+def engine(tmp_path):
+    document = {
+        "classes": ["ham", "spam"],
+        "store": str(tmp_path / "askance.db"),
+        "queue": {"learn_after": 0.0},
+        "server": {"disk_reserve": 0, "checkpoint_every": 5},
+    }
+    config = from_document(document)
+    database = open_store(config.store, create=True)
+    with database.write() as session:
+        first_rows(session, config)
+    database.close()
+    running = Engine(open_store(config.store), config)
+    running.start()
+    yield running
+    running.stop()
+
+
+def work(engine):
+    """A bit of everything that happens all the time."""
+    items = [read_event({"id": f"e{k}", "fields": {"text": "hello", "size": k}}, 10_000) for k in range(20)]
+    engine.ingest(items).result(20)
+    engine.ingest(items[:3]).result(20)
+
+    def do(job):
+        return engine.submit(job).result(20)
+
+    asks, _ = do(lambda session, state: queue.next_asks(session, state, "ana", 3, frozenset()))
+    assert len(asks) == 3
+    first, second, third = asks
+    do(lambda session, state: queue.renew(session, state, "ana", first["id"], first["token"]))
+    for place, ask in enumerate((first, second)):
+        given = Given(f"answer-{place}", b"x", ask["token"], place, None, 900, None, None)
+        do(lambda session, state, ask=ask, given=given: answers.answer(session, state, "ana", ask["id"], given))
+    skipped = Given("skip", b"x", third["token"], None, "unsure", None, None, None)
+    do(lambda session, state: answers.skip(session, state, "ana", third["id"], skipped))
+    engine.ingest([read_event({"id": "late", "fields": {"text": "hello"}}, 10_000)]).result(20)
+    do(lambda session, state: answers.label(session, state, "root", "late", 1, None, False))
+    do(lambda session, state: answers.undo(session, state, "ana", "answer-1"))
+    do(lambda session, state: queue.expire(session, state, state.clock.now()))
+    while engine.state.due is not None:
+        do(lambda session, state: None)
+
+
+def test_nothing_that_happens_all_the_time_goes_through_a_whole_table(engine):
+    connection = engine.database.writer
+    seen = set()
+    connection.set_trace_callback(seen.add)
+    work(engine)
+    connection.set_trace_callback(None)
+    looked = [sql for sql in seen if re.match("SELECT|UPDATE|DELETE", sql) and re.search(GROWING, sql)]
+    assert len(looked) > 15
+    scans = []
+    with engine.database.read() as session:
+        for sql in looked:
+            for *_, step in session.all(f"EXPLAIN QUERY PLAN {sql}"):
+                if step.startswith("SCAN ") and " USING " not in step and "CONSTANT" not in step:
+                    scans.append((step, sql))
+    assert scans == []
+    # the one that is shown next is the first of an index, not the best of all that were sorted
+    shown = next(sql for sql in looked if "ORDER BY a.rank DESC" in sql)
+    with engine.database.read() as session:
+        assert not any("TEMP B-TREE" in row[3] for row in session.all(f"EXPLAIN QUERY PLAN {shown}"))

@@ -1,0 +1,132 @@
+"""The model of the service: the library's classifier, budget, estimates and signal, as a function of the log."""
+
+import random
+
+import pytest
+
+from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
+from askance.live.asking import AUDIT, COLD_START, UNCERTAIN, budget_of
+from askance.live.config import Asking, from_document
+from askance.live.learner import Answer, Learner
+from askance.live.watching import Watch
+
+WORDS = ["win", "prize", "cash", "now", "hello", "friend", "lunch", "noon", "meet", "you", "report"]
+
+
+def events(n, seed=0):
+    """Messages, some with a field that nobody saw before, with their labels."""
+    rng = random.Random(seed)
+    for place in range(n):
+        spam = rng.random() < 0.3
+        words = rng.choices(WORDS[:5] if spam else WORDS[4:], k=6)
+        fields = {"text": " ".join(words), "size": len(words[0])}
+        if place % 37 == 5:
+            fields[f"extra{place // 37}"] = rng.random()
+        yield fields, float(place), int(spam)
+
+
+def play(learner, stream, sizes):
+    """Send a stream in calls of these sizes."""
+    decided = []
+    while len(decided) < len(stream):
+        part = stream[len(decided) : len(decided) + next(sizes)]
+        decided += learner.decide([(fields, time) for fields, time, _ in part], len(decided))
+    return decided
+
+
+def made(asking=None, **model):
+    config = from_document({"classes": ["ham", "spam"], "fields": {"text": "text"}, "model": model})
+    return Learner(config.model, asking or Asking())
+
+
+def taught(n=600, asking=None, **model):
+    """A learner whose questions are answered at once."""
+    learner = made(asking, **model)
+    decided = []
+    for seq, (fields, time, label) in enumerate(events(n), 1):
+        item = learner.decide([(fields, time)], seq - 1)[0]
+        decided.append(item)
+        if item.asked:
+            learner.learn(
+                Answer(seq, fields, label, item.predicted, item.scores, 1.0 / item.probability, item.audit, time)
+            )
+    return learner, decided
+
+
+def test_settings_become_budgets_of_the_library():
+    assert budget_of(Asking(rate=1.0)) == Unlimited()
+    assert budget_of(Asking(rate=0.02)) == Rate(0.02, burst=40.0)
+    assert budget_of(Asking(rate=0.0)) == Fixed(0)
+    every = budget_of(Asking(per_hour=5, per_day=50, total=500))
+    parts = [Rate(0.05, burst=40.0), PerPeriod(5, "1h"), PerPeriod(50, "1d"), Fixed(500)]
+    assert every.promises() == [promise for part in parts for promise in part.promises()]
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "SOAL-diag"])
+def test_how_events_are_divided_into_calls_changes_nothing(algorithm):
+    stream = list(events(300))
+    one, many = made(algorithm=algorithm), made(algorithm=algorithm)
+    first = play(one, stream, iter(lambda: 1, 0))
+    rng = random.Random(3)
+    second = play(many, stream, iter(lambda: rng.choice((1, 7, 60)), 0))
+    assert first == second
+    assert one.digest() == many.digest()
+
+
+def test_a_dump_goes_on_as_the_original_would_have():
+    learner, _ = taught(200)
+    again = Learner.load(learner.dump(), learner.model)
+    more = [(fields, 200.0 + time) for fields, time, _ in events(50, seed=9)]
+    assert learner.decide(more, 500) == again.decide(more, 500)
+    assert learner.digest() == again.digest()
+
+
+def test_cold_start_explores_then_the_budget_and_the_audit_share_hold():
+    _, decided = taught(6000, Asking(rate=0.1, audit=0.2))
+    assert (decided[0].why, decided[0].probability, decided[0].audit) == (COLD_START, 1.0, True)
+    asked = [item for item in decided if item.asked]
+    assert 500 < len(asked) <= 40 + 0.96 * 600
+    warm = decided[200:]
+    whys = [item.why for item in warm if item.asked]
+    assert set(whys) == {AUDIT, UNCERTAIN}
+    assert 0.12 < whys.count(AUDIT) / len(whys) < 0.3
+    assert all(item.audit_probability <= item.probability for item in warm)
+    expected = sum(item.audit_probability for item in warm)
+    assert abs(whys.count(AUDIT) - expected) < 4 * expected**0.5 + 3
+
+
+def test_the_estimated_accuracy_holds_the_true_one():
+    learner, decided = taught(3000)
+    truth = [label for _, _, label in events(3000)]
+    right = sum(item.predicted == label for item, label in zip(decided, truth, strict=True)) / len(truth)
+    assert learner.watch.monitor.accuracy.low <= right <= learner.watch.monitor.accuracy.high
+    assert learner.watch.curve[-1][0] <= sum(item.asked for item in decided)
+    assert right > 0.9
+
+
+def test_a_spent_budget_asks_nothing_and_a_changed_one_goes_on():
+    learner = made(Asking(total=3))
+    stream = list(events(100))
+    first = learner.decide([(fields, time) for fields, time, _ in stream], 0)
+    assert sum(item.asked for item in first) == 3
+    assert (first[-1].probability, first[-1].audit_probability) == (0.0, 0.0)
+    learner.follow(Asking(total=8))
+    more = learner.decide([(fields, 100.0 + time) for fields, time, _ in stream], 100)
+    assert sum(item.asked for item in more) == 5
+
+
+def test_more_mistakes_in_the_random_sample_raise_an_alarm_and_other_labels_do_not():
+    rng = random.Random(1)
+    watch = Watch(["ham", "spam"])
+    for seq in range(1, 1501):
+        wrong = rng.random() < (0.05 if seq <= 1000 else 0.5)
+        watch.event(seq, 0, [0.9, 0.1], 0.5, True)
+        watch.answer(seq, int(wrong), 0, 2.0, seq <= 1000, float(seq))
+    assert watch.alarm is None  # nothing after event 1000 belonged to the sample
+    for seq in range(1501, 1801):
+        watch.event(seq, 0, [0.9, 0.1], 0.5, True)
+        watch.answer(seq, int(rng.random() < 0.5), 0, 2.0, True, float(seq))
+    assert 1501 < watch.alarm["received"] < 1700
+    assert Watch.from_dict(watch.to_dict()).to_dict() == watch.to_dict()
+    watch.answer(99_999, 1, 0, 1.0, False, 0.0)  # a label of an event that was never asked
+    assert watch.labels == 1800
