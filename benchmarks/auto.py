@@ -1,9 +1,9 @@
 """``make("auto")`` beside every preset tuned in hindsight, every preset at its defaults, and three other libraries.
 
-    ASKANCE_DATA=... python -m benchmarks.auto [--quick] [--parts auto,grid,...]
+    ASKANCE_DATA=... python -m benchmarks.auto [--parts auto,grid,...] [--sets a8a,w8a] [--orders 5]
 
 Results are kept in a file, a line each, and a second call goes on where the first ended; ``benchmarks/AUTO.md`` is
-written from whatever there is.
+written from whatever there is. All of it is hours of work, most of it for the other libraries.
 """
 
 import argparse
@@ -13,16 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import auto_field, auto_peers
-from benchmarks.auto_data import PREPARATIONS, QUICK, SETS
+from benchmarks.auto_data import CHOSEN_ON, HELD_OUT, PREPARATIONS, prepared, stream, whole
 from benchmarks.auto_report import write
+from benchmarks.auto_speed import speeds
 
+EVENTS = 8000
 RATES = (0.01, 0.05, 0.2)
-PARTS = ("auto", "ablation", "defaults", "grid", "vowpal", "river", "activeml")
-SLOW = ("vowpal", "river", "activeml")  # one order only
+PARTS = ("auto", "ablation", "defaults", "grid", "vowpal", "river", "activeml", "speed")
+ORDERS = {"ablation": 2, "vowpal": 3, "river": 3, "activeml": 1}
+"""How many orders a part plays at most."""
 
 
-def jobs(part: str, name: str, rate: float, order: int, n: int) -> Iterator[tuple[dict[str, Any], Any]]:
+def jobs(part: str, name: str, rate: float, order: int) -> Iterator[tuple[dict[str, Any], Any]]:
     """What there is to play: who, and how."""
+    n = EVENTS
     if part in ("auto", "ablation"):
         for label, options in auto_field.ABLATIONS.items():
             if label == "auto" or part == "ablation":
@@ -46,35 +50,58 @@ def jobs(part: str, name: str, rate: float, order: int, n: int) -> Iterator[tupl
             yield {"who": who, "preparation": preparation}, play
 
 
+class Kept:
+    """Results in a file, a line each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[str, dict[str, Any]] = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                row = json.loads(line)
+                self.rows[json.dumps(row["key"], sort_keys=True)] = row
+
+    def knows(self, key: dict[str, Any]) -> bool:
+        return json.dumps(key, sort_keys=True) in self.rows
+
+    def add(self, key: dict[str, Any], **found: Any) -> None:
+        row = {"key": key, **found}
+        self.rows[json.dumps(key, sort_keys=True)] = row
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def play(kept: Kept, part: str, name: str, order: int) -> None:
+    """One part on one order of one set, at every rate."""
+    for rate in RATES:
+        for who, run in jobs(part, name, rate, order):
+            key = {"part": part, "set": name, "rate": rate, "order": order, "n": EVENTS, **who}
+            if not kept.knows(key):
+                balanced, labels = run()
+                kept.add(key, balanced=None if balanced is None else round(balanced, 5), labels=labels)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="15 sets, 8,000 events, 3 orders")
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--sets", default=",".join(CHOSEN_ON + HELD_OUT))
+    parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--results", type=Path, default=Path("auto-results.jsonl"), help="where results are kept")
     options = parser.parse_args()
-    n, orders, sets = (8000, 3, QUICK) if options.quick else (20_000, 5, SETS)
-    known = {}
-    if options.results.exists():
-        for line in options.results.read_text().splitlines():
-            row = json.loads(line)
-            known[json.dumps(row["key"], sort_keys=True)] = row
-    with options.results.open("a") as file:
-        for part in filter(None, options.parts.split(",")):
-            for rate in RATES:
-                for name in sets:
-                    for order in range(orders if part not in SLOW else 1):
-                        for who, play in jobs(part, name, rate, order, n):
-                            key = {"part": part, "set": name, "rate": rate, "order": order, "n": n, **who}
-                            if json.dumps(key, sort_keys=True) in known:
-                                continue
-                            balanced, labels = play()
-                            found = None if balanced is None else round(balanced, 5)
-                            row = {"key": key, "balanced": found, "labels": labels}
-                            known[json.dumps(key, sort_keys=True)] = row
-                            file.write(json.dumps(row) + "\n")
-                    file.flush()
-                    print(part, rate, name, flush=True)
-    write(Path(__file__).parent / "AUTO.md", [row for row in known.values() if row["key"]["n"] == n], sets, RATES, n)
+    kept = Kept(options.results)
+    parts = list(filter(None, options.parts.split(",")))
+    for order in range(options.orders):
+        for name in options.sets.split(","):
+            for part in parts:
+                if part != "speed" and order < ORDERS.get(part, options.orders):
+                    play(kept, part, name, order)
+                    print(part, order, name, flush=True)
+            for cache in (whole, prepared, stream):
+                cache.cache_clear()
+    if "speed" in parts:
+        for key, found in speeds():
+            kept.add(key, speed=found)
+    write(Path(__file__).parent / "AUTO.md", list(kept.rows.values()))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Who plays in the comparison: ``make("auto")``, its ablations, and every family of presets over a grid."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -7,8 +8,8 @@ import numpy as np
 
 import askance
 from askance.learner.auto import Committee, Doubt
-from askance.learner.auto.members import LINE_UP, PROBIT
-from askance.learner.auto.views import STANDARD, UNIT
+from askance.learner.auto.members import DUAL, LINE_UP, MIRROR, PASSIVE, PROBIT, Member
+from askance.learner.auto.views import RAW, STANDARD, UNIT
 from benchmarks.auto_data import balanced_accuracy, stream, whole
 
 BURST = 40.0  # labels ahead of the rate at the beginning, for everybody
@@ -45,18 +46,31 @@ MANY = {
 }
 FULL_UP_TO = 130  # columns, beyond which a full matrix is left out of the grid
 
+SUBGRADIENT = (MIRROR, DUAL)
+
+
+def without(leaves_out: Callable[[Member], bool]) -> dict[str, Any]:
+    """Options of a committee that some members have left."""
+    return {"members": ",".join(member.name for member in LINE_UP if not leaves_out(member))}
+
+
 ABLATIONS: dict[str, dict[str, Any]] = {
     "auto": {},
     "no head start (burst 10)": {"burst": 10.0},
-    "leader alone": {"sharpness": 50.0},
-    "all alike": {"sharpness": 0.0},
+    "constant as large as the event": {"modest": False},
+    "line between two classes at 0": {"midway": 0.0},
     "classes alike in learning": {"balancing": 0.0},
     "shares of the classes from answers alone": {"predicted_part": 0.0},
+    "leader alone": {"sharpness": 50.0},
+    "all alike": {"sharpness": 0.0},
     "choice weighed by 1 / probability": {"importance": 1.0},
     "diagonals only": {"full": False},
-    "unit length only": {"members": ",".join(m.name for m in LINE_UP if m.view == UNIT)},
-    "standardised only": {"members": ",".join(m.name for m in LINE_UP if m.view == STANDARD)},
-    "probit only": {"members": ",".join(m.name for m in LINE_UP if m.rule == PROBIT)},
+    "no unit length": without(lambda member: member.view == UNIT),
+    "no raw view": without(lambda member: member.view == RAW),
+    "not standardised": without(lambda member: member.view == STANDARD),
+    "no probit": without(lambda member: member.rule == PROBIT),
+    "no adaptive subgradients": without(lambda member: member.rule in SUBGRADIENT),
+    "no passive-aggressive": without(lambda member: member.rule == PASSIVE),
     "one learner (standard-probit-10)": {"members": "standard-probit-10"},
     "asks evenly": {"delta": EVENLY},
 }

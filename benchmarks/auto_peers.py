@@ -37,7 +37,7 @@ def candidates(part: str, name: str, rate: float, order: int, n: int) -> Iterato
         for preparation in PREPARATIONS:
             yield "Vowpal Wabbit", preparation, lambda p=preparation: vowpal(name, p, order, n, rate)
     if part == "river":
-        for preparation in PREPARATIONS[1:]:
+        for preparation in PREPARATIONS:
             yield "river", preparation, lambda p=preparation: river(stream(name, p, order, n), rate, len(classes))
     if part == "activeml" and whole(name)[0].shape[1] <= DENSE_UP_TO:
         preparation = "standard"

@@ -2,10 +2,13 @@
 
 A run plays the first events of a set (in a random but fixed order, unless the set is a stream), with its own seed; the
 true value is the one over all events of that run, with all labels. Beside the width of the interval stands that of
-plain random sampling: the same predictions, as many labels, each event asked with the same probability.
+plain random sampling: the same predictions, as many labels, each event asked with the same probability. Each run is
+estimated once more with three of ten answers lost. Rows measured are kept in a file, so that a run that was stopped
+goes on where it was.
 """
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -26,6 +29,17 @@ EVENTS = 8_000
 WINDOW = 2_000
 FLOOR = 0.02
 TARGET = 0.93
+LOST = 0.3
+RATE = 0.05
+NO_FLOOR_SETS = ("a8a", "w8a", "mushrooms", "spambase", "magic04", "codrna_train")
+RATE_SETS = ("a8a", "spambase", "magic04", "codrna_train", "ijcnn1", "spam_corpus")
+RATE_ALGORITHMS = ("PAA-I", "SOAL-diag")
+DESIGNS = {
+    "floor": {"explore": FLOOR},
+    "no floor": {"explore": 0.0},
+    "rate, floor": {"budget": RATE, "explore": FLOOR},
+    "rate": {"budget": RATE, "explore": 0.0},
+}
 TWO_CLASSES = {
     "a8a": "shuffled",
     "w8a": "shuffled",
@@ -66,24 +80,27 @@ def load(name: str, order: str) -> tuple[object, np.ndarray]:
 
 @dataclass
 class Found:
-    """Of one set, algorithm and design: per metric, how often the truth was inside, and the widths."""
+    """Of one set, algorithm and design, per metric: how often the truth was inside, and the sum of the widths."""
 
-    inside: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
-    width: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    labels: list[int] = field(default_factory=list)
-    accuracy: list[float] = field(default_factory=list)
+    runs: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    inside: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    width: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    labels: float = 0.0
+    accuracy: float = 0.0
+    floor_idle: bool = True
 
     def note(self, kind: str, quality: Quality, truth: dict[str, float]) -> None:
         for name, (_, low, high) in quality.items():
             slack = 1e-9 * max(1.0, abs(truth[name]))
-            self.inside[f"{kind}{name}"].append(low - slack <= truth[name] <= high + slack)
-            self.width[f"{kind}{name}"].append(high - low)
+            self.runs[f"{kind}{name}"] += 1
+            self.inside[f"{kind}{name}"] += int(low - slack <= truth[name] <= high + slack)
+            self.width[f"{kind}{name}"] += high - low
 
     def coverage(self, key: str) -> float:
-        return float(np.mean(self.inside[key]))
+        return self.inside[key] / self.runs[key]
 
     def mean_width(self, key: str) -> float:
-        return float(np.mean(self.width[key]))
+        return self.width[key] / self.runs[key]
 
 
 def full_truth(trace: askance.Trace, part: slice = slice(None)) -> dict[str, float]:
@@ -104,31 +121,44 @@ def full_truth(trace: askance.Trace, part: slice = slice(None)) -> dict[str, flo
     return truth
 
 
-def cover(X: object, y: np.ndarray, name: str, parameters: dict[str, float], floor: float, runs: int) -> Found:
+def cover(X: object, y: np.ndarray, name: str, design: str, parameters: dict[str, float], runs: int) -> Found:
     found = Found()
+    settings = dict(DESIGNS[design])
+    if "budget" in settings:
+        settings["budget"] = askance.budgets.Rate(settings["budget"])
     for seed in range(runs):
-        clf = askance.make(name, normalize="l2", explore=floor, random_state=seed, **parameters)
-        trace = clf.run(X, y)
+        trace = askance.make(name, normalize="l2", random_state=seed, **settings, **parameters).run(X, y)
         truth = full_truth(trace)
         found.note("", estimate(trace), truth)
-        found.note("recent ", estimate(trace, window=WINDOW), full_truth(trace, slice(-WINDOW, None)))
         labels = int(trace.asked.sum())
-        found.labels.append(labels)
-        found.accuracy.append(float(truth["accuracy"]))
-        rate = np.full(len(trace), labels / len(trace))
-        random = np.random.default_rng([seed, len(name), labels]).random(len(trace)) < rate
-        binary = len(trace.classes) == 2
-        plain = estimate_columns(
-            trace.predicted,
-            rate,
-            random,
-            trace.truth,
-            classes=trace.classes,
-            score=trace.margin if binary else None,
-            probability_positive=trace.probability_positive,
-        )
-        found.note("random ", plain, truth)
+        found.labels += labels / runs
+        found.accuracy += float(truth["accuracy"]) / runs
+        found.floor_idle &= bool((trace.probability > FLOOR).all())
+        luck = np.random.default_rng([seed, len(name), labels])
+        if seed % 2 == 0:
+            found.note("recent ", estimate(trace, window=WINDOW), full_truth(trace, slice(-WINDOW, None)))
+        if seed % 2 == 1 or "budget" in settings:
+            came = trace.asked & (luck.random(len(trace)) >= LOST)
+            found.note("lost ", estimate_again(trace, trace.probability, came, trace.asked), truth)
+        if seed % 10 == 0:
+            rate = np.full(len(trace), labels / len(trace))
+            random = luck.random(len(trace)) < rate
+            found.note("random ", estimate_again(trace, rate, random, random), truth)
     return found
+
+
+def estimate_again(trace: askance.Trace, probability: np.ndarray, answered: np.ndarray, asked: np.ndarray) -> Quality:
+    """What the same predictions would have been judged to be worth with other answers."""
+    return estimate_columns(
+        trace.predicted,
+        probability,
+        answered,
+        trace.truth,
+        classes=trace.classes,
+        asked=asked,
+        score=trace.margin if len(trace.classes) == 2 else None,
+        probability_positive=trace.probability_positive,
+    )
 
 
 def watched(X: object, y: np.ndarray, runs: int, looks: int = 40) -> tuple[float, float, float, float]:
@@ -180,36 +210,40 @@ METRICS = {
 }
 
 
-def table(results: dict[tuple[str, str, float], Found], floor: float) -> list[str]:
+Rows = dict[tuple[str, str, str], Found]
+
+
+def table(results: Rows, design: str) -> list[str]:
     shown = list(METRICS)
     lines = [
         "| set | algorithm | labels | truth | " + " | ".join(METRICS[name] for name in shown) + " | width | random |",
         "|---|---|--:|--:|" + "--:|" * (len(shown) + 2),
     ]
-    for (dataset, algorithm, its_floor), found in results.items():
-        if its_floor != floor:
+    for (dataset, algorithm, its_design), found in results.items():
+        if its_design != design:
             continue
-        cells = [percent(found.coverage(name)) if found.inside.get(name) else "" for name in shown]
+        cells = [percent(found.coverage(name)) if found.runs.get(name) else "" for name in shown]
         lines.append(
-            f"| {dataset} | {algorithm} | {np.mean(found.labels):.0f} | {np.mean(found.accuracy):.3f} | "
+            f"| {dataset} | {algorithm} | {found.labels:.0f} | {found.accuracy:.3f} | "
             + " | ".join(cells)
             + f" | {found.mean_width('accuracy'):.4f} | {found.mean_width('random accuracy'):.4f} |"
         )
     return lines
 
 
-def summary(results: dict[tuple[str, str, float], Found], floor: float) -> list[str]:
+def summary(results: Rows, design: str) -> list[str]:
     lines = [
-        "| metric | worst | median | below 93 | recent: worst | median | below 93 | width / random: median | worst |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| metric | worst | median | below 93 | recent: worst | median | below 93 | 30 % lost: worst | median "
+        "| below 93 | width / random: median | worst |",
+        "|---|" + "--:|" * 11,
     ]
-    chosen = [found for key, found in results.items() if key[2] == floor]
+    chosen = [found for key, found in results.items() if key[2] == design]
     for name, title in [*METRICS.items(), ("sum", "sum")]:
-        have = [found for found in chosen if found.inside.get(name)]
+        have = [found for found in chosen if found.runs.get(name)]
         if not have:
             continue
         cells = [title]
-        for kind in ("", "recent "):
+        for kind in ("", "recent ", "lost "):
             shares = np.array([found.coverage(kind + name) for found in have])
             cells += [percent(shares.min()), percent(np.median(shares)), f"{(shares < TARGET).sum()} of {len(have)}"]
         ratio = np.array([found.mean_width(name) / max(found.mean_width(f"random {name}"), 1e-12) for found in have])
@@ -217,22 +251,69 @@ def summary(results: dict[tuple[str, str, float], Found], floor: float) -> list[
     return lines
 
 
-def write(results: dict[tuple[str, str, float], Found], looked: list[str], runs: int, seconds: float) -> str:
+def under_a_rate(results: Rows) -> list[str]:
+    lines = [
+        f"## Under a budget, `Rate({RATE})`",
+        "",
+        f"Coverage of the worst metric, of all events, of the last {WINDOW:,} and with 30 % of the answers lost; then "
+        "the mean width of the accuracy interval, of all events and of the last ones, and of random sampling.",
+        "",
+        "| set | algorithm | explore | runs | labels | all | recent | lost | width | recent | random |",
+        "|---|---|--:|" + "--:|" * 8,
+    ]
+    for (dataset, algorithm, design), found in results.items():
+        if "budget" not in DESIGNS[design]:
+            continue
+        worst = [
+            percent(min(found.coverage(kind + name) for name in (*METRICS, "sum") if found.runs.get(kind + name)))
+            for kind in ("", "recent ", "lost ")
+        ]
+        widths = [f"{found.mean_width(kind + 'accuracy'):.3f}" for kind in ("", "recent ", "random ")]
+        cells = [
+            dataset,
+            algorithm,
+            str(DESIGNS[design]["explore"]),
+            str(found.runs["accuracy"]),
+            f"{found.labels:.0f}",
+        ]
+        lines.append("| " + " | ".join([*cells, *worst, *widths]) + " |")
+    return [*lines, ""]
+
+
+def write(results: Rows, looked: list[str], runs: int) -> str:
     today = datetime.now(UTC).date().isoformat()
     parts = [
         "# Coverage of the intervals",
         "",
-        f"Written by `python -m benchmarks.coverage` on {today}, in {seconds / 60:.0f} minutes: {runs} runs a row, "
+        f"Written by `python -m benchmarks.coverage` on {today}: {runs} runs a row, "
         f"{EVENTS:,} events each (or all there are), 95 % intervals. A figure is the share of runs, in per cent, whose "
         "interval held the value that all labels give. `truth` is the mean true accuracy, `width` the mean width "
         "of the accuracy interval, `random` that "
-        "of plain random sampling with as many labels and the same predictions; `recent` is the last "
-        f"{WINDOW:,} events. Empty: the algorithm gives no such figure.",
+        "of plain random sampling with as many labels and the same predictions (every tenth run); `recent` is the last "
+        f"{WINDOW:,} events, in every other run; `30 % lost` the remaining runs with three of ten answers lost at "
+        f"random; rows under a budget have {runs * 2 // 5} runs. Empty: the algorithm gives no such figure.",
         "",
     ]
-    for floor, title in ((FLOOR, f"With a floor, `explore={FLOOR}`"), (0.0, "Without a floor, `explore=0`")):
-        parts += [f"## {title}", "", *summary(results, floor), "", *table(results, floor), ""]
-    return "\n".join([*parts, *looked, ""])
+    for design, title in (
+        ("floor", f"With a floor, `explore={FLOOR}`"),
+        ("no floor", "Without a floor, `explore=0`, on six sets, where that makes a difference"),
+    ):
+        if any(key[2] == design for key in results):
+            parts += [f"## {title}", "", *summary(results, design), "", *table(results, design), ""]
+    return "\n".join([*parts, *under_a_rate(results), *looked, ""])
+
+
+def work(runs: int, only: list[str] | None) -> list[tuple[str, str, str, int]]:
+    """What is measured, the most important first: set, algorithm, design and the number of runs."""
+    both = ((TWO_CLASSES, ALGORITHMS), (MORE_CLASSES, ALGORITHMS_FOR_MORE))
+    pairs = [(name, algorithm) for sets, algorithms in both for name in sets for algorithm in algorithms]
+    rates = [(name, algorithm) for name in RATE_SETS for algorithm in RATE_ALGORITHMS]
+    first = [pair for pair in pairs if pair[1] in ("PAA-I", "MPAA-I")]
+    found = [(*pair, "floor", runs) for pair in first]
+    found += [(*pair, design, max(runs * 2 // 5, 10)) for design in ("rate, floor", "rate") for pair in rates]
+    found += [(*pair, "floor", runs) for pair in sorted(pairs, key=lambda pair: pair[1], reverse=True)]
+    found += [(*pair, "no floor", runs) for pair in pairs if pair[0] in NO_FLOOR_SETS]
+    return [row for row in dict.fromkeys(found) if not only or row[0] in only]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -240,47 +321,51 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=500, help="runs of each set, algorithm and design (500)")
     parser.add_argument("--only", action="append", metavar="SET", help="one set; may be given more than once")
     parser.add_argument("--output", type=Path, help="write the table there; COVERAGE.md unless --only or fewer runs")
+    parser.add_argument("--kept", type=Path, help="a file of rows already measured, added to; none unless given")
     options = parser.parse_args(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     started = time.perf_counter()
-    results: dict[tuple[str, str, float], Found] = {}
-    for sets, algorithms in ((TWO_CLASSES, ALGORITHMS), (MORE_CLASSES, ALGORITHMS_FOR_MORE)):
-        for dataset, order in sets.items():
-            if options.only and dataset not in options.only:
-                continue
-            try:
-                X, y = load(dataset, order)
-            except DataMissingError as reason:
-                print(f"{dataset} is skipped: {reason}", file=sys.stderr)
-                continue
-            for algorithm, parameters in algorithms.items():
-                for floor in (0.0, FLOOR):
-                    found = cover(X, y, algorithm, parameters, floor, options.runs)
-                    results[dataset, algorithm, floor] = found
-                    low = {
-                        name: percent(found.coverage(name)) for name in found.inside if found.coverage(name) < TARGET
-                    }
-                    print(
-                        f"{dataset:16} {algorithm:13} floor {floor:<5} {time.perf_counter() - started:6.0f} s  {low}",
-                        flush=True,
-                    )
+    results: Rows = {}
+    if options.kept and options.kept.exists():
+        for line in options.kept.read_text(encoding="utf-8").splitlines():
+            *key, state = json.loads(line)
+            results[tuple(key)] = Found(**state)
+    for dataset, algorithm, design, runs in work(options.runs, options.only):
+        key = (dataset, algorithm, design)
+        with_floor = results.get((dataset, algorithm, "floor"))
+        if key in results or (design == "no floor" and with_floor and with_floor.floor_idle):
+            continue
+        try:
+            X, y = load(dataset, (TWO_CLASSES | MORE_CLASSES)[dataset])
+        except DataMissingError as reason:
+            print(f"{dataset} is skipped: {reason}", file=sys.stderr)
+            continue
+        found = cover(X, y, algorithm, design, (ALGORITHMS | ALGORITHMS_FOR_MORE)[algorithm], runs)
+        results[key] = found
+        if options.kept:
+            with options.kept.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([*key, vars(found)]) + "\n")
+        shares = {name: found.coverage(name) for name in found.runs if not name.startswith("random ")}
+        low = {name: percent(share) for name, share in shares.items() if share < TARGET}
+        print(f"{dataset:16} {algorithm:13} {design:12} {time.perf_counter() - started:6.0f} s  {low}", flush=True)
     looked = [
         "## Looked at forty times",
         "",
         f"PAA-I with `explore={FLOOR}`, the accuracy interval looked at 40 times in a run: share of the runs, in per "
-        "cent, "
-        "in which it was ever wrong, and the width at the end.",
+        "cent, in which it was ever wrong, and the width at the end.",
         "",
         "| set | ever wrong | ever wrong, `anytime` | width | width, `anytime` |",
         "|---|--:|--:|--:|--:|",
     ]
     for dataset in ("a8a", "magic04", "spam_corpus", "w8a"):
-        if (dataset, "PAA-I", FLOOR) in results:
+        if (dataset, "PAA-I", "floor") in results:
             X, y = load(dataset, TWO_CLASSES[dataset])
             once, anytime, width, anytime_width = watched(X, y, max(options.runs // 5, 10))
             looked.append(f"| {dataset} | {percent(once)} | {percent(anytime)} | {width:.4f} | {anytime_width:.4f} |")
             print(looked[-1], flush=True)
-    text = write(results, looked, options.runs, time.perf_counter() - started)
+    sets, algorithms = list(TWO_CLASSES | MORE_CLASSES), list(ALGORITHMS | ALGORITHMS_FOR_MORE)
+    keys = sorted(results, key=lambda key: (sets.index(key[0]), algorithms.index(key[1])))
+    text = write({key: results[key] for key in keys}, looked, options.runs)
     output = options.output or (RESULTS if not options.only and options.runs >= 500 else None)
     if output:
         output.write_text(text, encoding="utf-8")

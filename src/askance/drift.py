@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
+from askance.metrics.arrays import is_number
 
 
 class Detector(Protocol):
@@ -41,21 +42,21 @@ class PageHinkley:
     delta : float, default 0.15
         Increases smaller than this are tolerated.
     threshold : float, default 30.0
-        How far the sum must rise. With these numbers there is a false alarm in some 25,000 values or more, and a share
-        of mistakes two and a half times as large is noticed within 30 to 80 values. Larger: fewer false alarms, later
-        ones.
+        How far the sum must rise. Larger: fewer false alarms, and later ones. What to expect of the defaults depends on
+        the share of mistakes; docs/quality.md has the figures.
     min_instances : int, default 30
         Values before the first alarm.
-    forget : float, default 0.9999
-        What remains of the sum with each value.
+    forget : float, default 1.0
+        What remains of the sum with each value. Below 1 the sum cannot fall below -delta / (1 - forget); once it is
+        there, nothing pulls it down any more, and false alarms become frequent (with 0.9999, after some 5,000 values).
     scaled : bool, default True
         Whether delta and threshold are in standard deviations of right and wrong, sqrt(mean (1 - mean)), so that the
         same numbers serve a model that errs once in fifty events and one that errs once in three.
 
     Notes
     -----
-    E. S. Page, "Continuous Inspection Schemes", Biometrika 41 (1954). Unscaled it is ``river.drift.PageHinkley`` with
-    ``mode="up"``.
+    E. S. Page, "Continuous Inspection Schemes", Biometrika 41 (1954). Unscaled and with ``forget=0.9999`` it
+    is ``river.drift.PageHinkley`` with ``mode="up"``.
 
     Examples
     --------
@@ -72,10 +73,11 @@ class PageHinkley:
         delta: float = 0.15,
         threshold: float = 30.0,
         min_instances: int = 30,
-        forget: float = 1 - 0.0001,
+        forget: float = 1.0,
         scaled: bool = True,
     ) -> None:
-        if delta < 0.0 or threshold <= 0.0 or min_instances < 1 or not 0.0 < forget <= 1.0:
+        are_numbers = all(map(is_number, (delta, threshold, min_instances, forget)))
+        if not are_numbers or delta < 0.0 or threshold <= 0.0 or min_instances < 1 or not 0.0 < forget <= 1.0:
             raise InvalidParameter(
                 f"delta must be 0 or more, threshold positive, min_instances 1 or more and forget in (0, 1], "
                 f"got {delta!r}, {threshold!r}, {min_instances!r} and {forget!r}."
@@ -126,7 +128,7 @@ class DriftSignal:
     """
 
     def __init__(self, rate: float, detector: Detector | None = None, random_state: int = 0) -> None:
-        if not 0.0 < rate <= 1.0:
+        if not is_number(rate) or not 0.0 < rate <= 1.0:
             raise InvalidParameter(f"rate must be in (0, 1], the share of events to sample, got {rate!r}.")
         self.rate, self.random_state = rate, random_state
         self.detector: Detector = PageHinkley() if detector is None else detector
@@ -140,7 +142,7 @@ class DriftSignal:
         ``audit`` says whether it belongs to the random sample already, where the classifier knows. Returns whether
         this answer raised an alarm.
         """
-        if not 0.0 < probability <= 1.0:
+        if not is_number(probability) or not 0.0 < probability <= 1.0:
             raise InvalidInput(f"probability must be in (0, 1], got {probability!r}.")
         taken = luck(self.random_state, self.answers) * probability < self.rate if audit is None else bool(audit)
         self.answers += 1

@@ -88,6 +88,18 @@ def test_json_equals_the_library(file: Path) -> None:
     assert shown["f1"] == pytest.approx(traces[0].summary()["f1"])
 
 
+def test_auto_says_of_itself_who_leads_and_how_good_it_is(file: Path) -> None:
+    result = run(str(file), "-a", "auto", "--rate", "0.05")
+    assert result.returncode == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "auto, about 5% of the events, at most 40 labels ahead at the start" in said
+    assert "says of itself" in said
+    assert "leads 12 learners since answer" in said
+    assert "estimated balanced accuracy" in said
+    assert "leads 12 learners" in found(str(file), "-a", "auto:objective=f1", "--budget", "100")["said"]
+    assert "said" not in found(str(file), "-a", "PAA-I")
+
+
 def test_raw_is_the_paper_pure(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y = np.where(rng.random(500) < 0.5, 1, -1)

@@ -168,7 +168,7 @@ class ConfidenceWeighted(Rule):
             a = alpha * v * phi
             root_u = 2 * v / (a + np.sqrt(a**2 + 4 * v))  # = (-a + sqrt(a^2 + 4 v)) / 2
             self.mu += alpha * y * self.sigma * x
-            self.sigma = np.maximum(1e-150, 1 / (1 / self.sigma + alpha * phi * x**2 / root_u))
+            self.sigma = np.maximum(1e-290, 1 / (1 / self.sigma + alpha * phi * x**2 / root_u))
 
     def weights(self):
         return self.mu[None, :]

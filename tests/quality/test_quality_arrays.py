@@ -8,9 +8,9 @@ from scipy.special import betaincinv
 from tests.data import sample
 
 import askance
-from askance.errors import InvalidInput, InvalidParameter
-from askance.metrics import summarise
-from askance.quality import calibration_error, estimate, estimate_columns
+from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.metrics import calibration_error, summarise
+from askance.quality import estimate, estimate_columns
 from askance.stream.generators import messages
 
 COUNTED = ["accuracy", "precision", "recall", "f1", "specificity", "balanced_accuracy", "sum", "cost"]
@@ -109,6 +109,7 @@ def test_events_that_could_not_be_asked_leave_everything_open():
     assert quality.unreachable == 400
     assert quality.accuracy.low == pytest.approx(0.6)
     assert quality.accuracy.high == 1.0
+    assert "400 events could not be asked: the values guess at them" in quality.table()
 
 
 def test_without_any_label_nothing_is_claimed():
@@ -118,6 +119,7 @@ def test_without_any_label_nothing_is_claimed():
     empty = estimate_columns([], [], [], [], classes=[-1, 1])
     assert np.isnan(empty.accuracy.value)
     assert (empty.recall.low, empty.recall.high) == (0.0, 1.0)
+    assert empty.cost == (0.0, 0.0, 0.0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -127,9 +129,16 @@ def test_an_interval_holds_its_value_and_stays_within_what_is_possible(seed, n, 
     probability = rng.random(n) ** rng.integers(1, 12)
     probability[rng.random(n) < 0.05] = 0.0
     asked = rng.random(n) < probability
+    answered = asked & (rng.random(n) < rng.choice([0.0, 0.5, 1.0]))
     predicted, truth = rng.integers(0, classes, n), rng.integers(0, classes, n)
-    score = rng.standard_normal(n) if classes == 2 else None
-    quality = estimate_columns(predicted, probability, asked, truth, classes=range(classes), score=score)
+    columns = (predicted, probability, answered, truth)
+    quality = estimate_columns(
+        *columns,
+        classes=range(classes),
+        asked=asked if rng.random() < 0.5 else None,
+        score=rng.standard_normal(n) if classes == 2 else None,
+        probability_positive=rng.random(n) if classes == 2 and rng.random() < 0.5 else None,
+    )
     for name, (value, low, high) in quality.items():
         assert low <= value <= high or np.isnan(value), name
         assert low >= 0.0, name
@@ -211,6 +220,13 @@ def test_several_classes_are_covered_too():
     assert min(share.values()) >= 0.93, share
 
 
+@pytest.mark.parametrize("label", [0, 1, 2])
+def test_without_answers_averages_over_classes_are_open(label):
+    found = estimate_columns([label] * 300, [0.01] * 300, [False] * 300, [label] * 300, classes=[0, 1, 2])
+    assert (found.balanced_accuracy.low, found.balanced_accuracy.high) == (0.0, 1.0)
+    assert 1.0 / 3.0 in found.recall
+
+
 def test_calibration_error_is_the_usual_one():
     probability = np.array([0.05, 0.15, 0.15, 0.95])
     truth = np.array([-1, 1, -1, 1])
@@ -243,8 +259,12 @@ def test_the_table_and_the_dictionary_say_the_same():
         ({"probability": [0.5, 1.5]}, InvalidInput, r"must be in \[0, 1\], got 1.5 at event 1"),
         ({"probability": [0.5, 0.0]}, InvalidInput, "event 1 has an answer but an ask probability of 0"),
         ({"labels": [1, 7]}, InvalidInput, "labels is 7 at event 1"),
-        ({"window": 0}, InvalidParameter, "window must be 1 event or more"),
+        ({"window": 0}, InvalidParameter, "window must be a whole number of events, 1 or more, got 0"),
+        ({"window": 1.5}, InvalidParameter, "window must be a whole number of events, 1 or more, got 1.5"),
+        ({"window": "10"}, InvalidParameter, "window must be a whole number of events, 1 or more, got '10'"),
         ({"level": 1.0}, InvalidParameter, "level must be in"),
+        ({"level": None}, InvalidParameter, "level must be in"),
+        ({"alpha_p": "half"}, InvalidParameter, "alpha_p must be in"),
         ({"classes": [1]}, InvalidParameter, "two or more labels"),
         ({"positive": 5}, InvalidParameter, "positive is 5"),
         ({"score": [0.0, float("nan")]}, InvalidInput, "score is NaN at event 1"),
@@ -260,3 +280,8 @@ def test_what_cannot_be_used_is_said_in_one_sentence(changes, error, sentence):
     } | changes
     with pytest.raises(error, match=sentence):
         estimate_columns(**given)
+
+
+def test_only_a_trace_can_be_estimated():
+    with pytest.raises(InvalidType, match="estimate takes the trace that run returns, got int"):
+        estimate(3)

@@ -95,7 +95,7 @@ def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
         from askance.budgets import Rate
 
         budget = Rate(USUAL_RATE)
-    if name is not None and name.casefold() == "auto" and options.rate is not None and budget_is_one(options):
+    if name is not None and name.casefold() == "auto" and budget_is_one(options) and 0.0 < (options.rate or 0.0) < 1.0:
         budget = options.rate  # which auto spends with a head start
     return Choice(name, parameters, budget, options.explore, None, intercept, options.seed)
 

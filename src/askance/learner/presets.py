@@ -212,7 +212,9 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
 
 
 def algorithms() -> list[dict[str, Any]]:
-    """The table of presets: name, aliases, paper, update, query, parameters with their defaults.
+    """The table of algorithms: name, aliases, paper, update, query, parameters with their defaults.
+
+    The paper of "auto" is None: it comes from none, and is no preset (see ``askance.learner.auto``).
 
     Examples
     --------
@@ -221,7 +223,13 @@ def algorithms() -> list[dict[str, Any]]:
     {'name': 'SOAL', 'aliases': [], 'paper': 3, 'update': 'AdaptiveRegularization', 'query': 'Variance', \
 'parameters': {'eta': 1.0, 'gamma': 1.0, 'delta': 1.0}}
     """
-    return [
+    from askance.learner.auto.make import PARAMETERS
+
+    alone: dict[str, Any] = {
+        "name": AUTO, "aliases": [], "paper": None, "update": "Committee", "query": "Doubt",
+        "parameters": {letter: value for letter, value in PARAMETERS.items() if value is not None},
+    }  # fmt: skip
+    return [alone] + [
         {
             "name": row.name,
             "aliases": list(row.aliases),

@@ -13,6 +13,7 @@ TWO_CLASSES, MANY_CLASSES = "D-ADA", "MD-ADA"
 rate of 5 %, these rules were the most accurate on average and never far behind the best."""
 
 SET_APART = ("budget", "classes", "explore", "intercept", "n_features", "normalize", "random_state")
+WORDS = ("objective",)  # parameters whose value is a word
 KEEP_EXACT = 10_000  # features, up to which a model is exactly as wide as its stream
 
 
@@ -90,7 +91,7 @@ def parameters_in(settings: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in settings:
         letter, equals, text = part.partition("=")
-        value = _value(text.strip())
+        value = (text.strip() or None) if letter.strip() in WORDS else _value(text.strip())
         if not (letter.strip() and equals) or value is None:
             raise InvalidParameter(f"{part!r} is not understood; write a parameter and its value, such as C=0.1.")
         found[letter.strip()] = value

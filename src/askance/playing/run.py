@@ -61,6 +61,12 @@ class Outcome:
         """The label of the positive class; None where there is none."""
         return None if self.totals.positive is None else self.totals.classes.item(self.totals.positive)
 
+    @property
+    def said(self) -> str | None:
+        """What the model says of itself in a line; None where it has nothing to say."""
+        clf = self.model.classifier
+        return clf.describe() if hasattr(clf, "describe") else None
+
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
         clf, seconds = self.model.classifier, self.seconds
@@ -80,6 +86,7 @@ class Outcome:
             "events_per_second": self.totals.events / seconds if seconds else None,
             "bad_lines": self.bad_lines,
             "unlabeled": self.unlabeled,
+            **({} if self.said is None else {"said": self.said}),
             "model": {"events": int(clf.events_seen_), "labels": int(clf.labels_asked_)},
         }
 

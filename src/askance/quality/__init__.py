@@ -5,9 +5,9 @@ carries the probability with which it was asked, each figure can be estimated fo
 interval. :func:`estimate` does it for a trace, :class:`Monitor` as the stream goes on.
 """
 
+from askance.metrics.probability import calibration_error
 from askance.quality.arrays import estimate, estimate_columns
 from askance.quality.monitor import Monitor
 from askance.quality.result import Estimate, Quality
-from askance.quality.scored import calibration_error
 
 __all__ = ["Estimate", "Monitor", "Quality", "calibration_error", "estimate", "estimate_columns"]

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.quality.limits import Numbers
+from askance.quality.standing import Numbers
 
 THRESHOLDS = tuple(0.5**octave for octave in range(2, 10))  # 1/4 to 1/512
 LAMBDAS = 0.5 ** np.arange(1, 25)

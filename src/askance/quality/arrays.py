@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from askance.errors import InvalidInput, InvalidParameter
+from askance.errors import InvalidInput, InvalidParameter, InvalidType
 from askance.metrics.arrays import column, numbers
 from askance.metrics.counts import class_index
-from askance.metrics.probability import probabilities
+from askance.metrics.probability import calibration_bins, probabilities
 from askance.quality.anytime import Walk
-from askance.quality.bins import Integers, as_scores, many_odds, octaves, probability_bins, score_bins
+from askance.quality.bins import OCTAVES, Integers, as_scores, many_odds, octaves, score_bins, score_keys, top_octave
 from askance.quality.ledger import PROBABILITY_UNIT, Ledger, Settings
 from askance.quality.result import Quality
 from askance.quality.tally import Tally
@@ -53,6 +53,10 @@ def estimate(
     >>> quality.accuracy.low < trace.summary()["accuracy"] < quality.accuracy.high
     True
     """
+    if not hasattr(trace, "margin_is_signed"):
+        raise InvalidType(
+            f"estimate takes the trace that run returns, got {type(trace).__name__}; estimate_columns takes columns."
+        )
     margin = trace.margin
     if not trace.margin_is_signed:
         margin = np.where(trace.predicted_index == 1, margin, -margin) if len(trace.classes) == 2 else None
@@ -62,6 +66,7 @@ def estimate(
         trace.asked,
         trace.truth,
         classes=trace.classes,
+        asked=trace.asked,
         score=margin if len(trace.classes) == 2 else None,
         probability_positive=trace.probability_positive,
         window=window,
@@ -93,7 +98,9 @@ def estimate_columns(
     """The same from columns with one entry per event.
 
     ``answered`` says where there is an answer, which ``labels`` then holds; elsewhere it may hold anything. ``asked``
-    matters to ``anytime`` only, where answers are missing: those events were asked, but not (yet) answered.
+    says which events were asked; give it where answers are late or lost, and always with ``anytime``. Without it, all
+    that were asked have answers, unless there are fewer than chance allows: then the probabilities tell how many of the
+    others were asked too.
     ``probability`` is that of being asked, ``score`` (for the area under the ROC curve) points to the second of two
     classes, and so does ``probability_positive`` (for the calibration error; it also orders, if given).
 
@@ -106,10 +113,10 @@ def estimate_columns(
     length = len(said)
     has_answer = column("answered", answered, length).astype(np.bool_)
     ask = checked_probability(probability, length)
-    wanted = has_answer if asked is None else has_answer | column("asked", asked, length).astype(np.bool_)
+    wanted = None if asked is None else has_answer | column("asked", asked, length).astype(np.bool_)
     known = column("labels", labels, length)[has_answer]
-    if window is not None and window < 1:
-        raise InvalidParameter(f"window must be 1 event or more, got {window!r}; leave it out for all events.")
+    if window is not None and (isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1):
+        raise InvalidParameter(f"window must be a whole number of events, 1 or more, got {window!r}.")
     if (has_answer & (ask <= 0.0)).any():
         event = int((has_answer & (ask <= 0.0)).argmax())
         raise InvalidInput(
@@ -124,8 +131,33 @@ def estimate_columns(
     start = 0 if window is None else max(length - window, 0)
     part = slice(start, None)
     columns = (said_index[part], ask[part], truth[part])
-    ledger = fill(settings, *columns, None if order is None else order[part], None if chance is None else chance[part])
-    return ledger.quality(walk(settings, *columns, wanted[part]) if anytime else None)
+    drawn = probably_asked(*columns) if wanted is None else wanted[part]
+    ledger = fill(
+        settings, *columns, drawn, None if order is None else order[part], None if chance is None else chance[part]
+    )
+    return ledger.quality(walk(settings, *columns, drawn) if anytime else None)
+
+
+def probably_asked(said: Integers, ask: np.ndarray, truth: Integers) -> NDArray[np.bool_]:
+    """The events with an answer; if these are too few, as many of the others as were probably asked as well.
+
+    With a share r of the answers coming, an event without one was asked with probability p (1 - r) / (1 - p r). Of each
+    group that many are taken, evenly over time; only their number matters.
+    """
+    answered: NDArray[np.bool_] = truth >= 0
+    asked = answered | (ask >= 1.0)
+    deviation = float(np.sqrt((ask * (1.0 - ask)).sum()))
+    if answered.sum() >= ask.sum() - 3.0 * deviation - 1e-6:
+        return asked
+    group = said * OCTAVES + octaves(ask)
+    expected, found = np.bincount(group, ask), np.bincount(group, answered)
+    coming = np.minimum(np.divide(found, expected, out=np.ones_like(expected), where=expected > 0.0), 1.0)[group]
+    lost = np.divide(ask * (1.0 - coming), 1.0 - ask * coming, out=np.ones_like(ask), where=ask * coming < 1.0)
+    for one in np.unique(group):
+        rest = np.flatnonzero((group == one) & ~answered)
+        count = np.floor(np.cumsum(lost[rest]) + 0.5)
+        asked[rest] = np.diff(count, prepend=0.0) > 0.0
+    return asked
 
 
 def checked_probability(probability: ArrayLike, length: int) -> np.ndarray:
@@ -142,36 +174,41 @@ def fill(
     said: Integers,
     ask: np.ndarray,
     truth: Integers,
+    asked: NDArray[np.bool_],
     score: np.ndarray | None,
     chance: np.ndarray | None,
 ) -> Ledger:
     """The ledger of whole columns."""
     octave = octaves(ask)
     odds = many_odds(ask, octave)
-    place = said * settings.score_bins
-    if score is not None and settings.score_bins > 1:
-        place = place + score_bins(score)
-    chance_bin = None if chance is None else probability_bins(chance)
+    key = np.zeros(len(said), np.int64) if score is None else score_keys(score)
+    chance_bin = None if chance is None else calibration_bins(chance)
     chance_units = None if chance is None else np.rint(chance * PROBABILITY_UNIT).astype(np.int64)
-    return filed(settings, place, octave, odds, truth, score is not None, chance_bin, chance_units)
+    return filed(settings, said, key, octave, odds, truth, asked, score is not None, chance_bin, chance_units)
 
 
 def filed(
     settings: Settings,
-    place: Integers,
+    said: Integers,
+    key: Integers,
     octave: Integers,
     odds: Integers,
     truth: Integers,
+    asked: NDArray[np.bool_],
     is_scored: bool,
     chance_bin: Integers | None,
     chance_units: Integers | None,
 ) -> Ledger:
     ledger = Ledger(settings)
     classes = len(settings.classes)
-    ledger.tally = Tally.of((classes, classes * settings.score_bins), place, octave, odds, truth)
+    place = said
+    if settings.score_bins > 1:
+        ledger.top = top_octave(key)
+        place = said * settings.score_bins + score_bins(key, ledger.top)
+    ledger.tally = Tally.of((classes, classes * settings.score_bins), place, octave, odds, truth, asked)
     ledger.scored = len(place) if is_scored else 0
     if chance_bin is not None and chance_units is not None and classes == 2:
-        ledger.by_probability = Tally.of(ledger.by_probability.shape[:2], chance_bin, octave, odds, truth)
+        ledger.by_probability = Tally.of(ledger.by_probability.shape[:2], chance_bin, octave, odds, truth, asked)
         np.add.at(ledger.expected, chance_bin, chance_units)
         ledger.probable = len(place)
     return ledger

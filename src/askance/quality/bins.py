@@ -4,11 +4,17 @@ The files are few and fixed, so that the state of an estimate has a fixed size, 
 whole numbers, and any order of the answers leaves the same state, to the last bit.
 
     octave h    2^-(h+1) <= p < 2^-h; 0 holds p = 1 too, 20 everything below 2^-20, and 21 what could not be asked
-    score bin   sixteen to the octave of |score|, on both sides of zero
+    score bin   sixteen to the octave of |score|, on both sides of zero, for the 24 octaves below the largest |score|;
+                what is smaller shares a bin with zero
 
-Of the events of a group, those never answered are a sample with probabilities 1 - p, the answered ones one with
-probabilities p. An answer stands for (1 - p) / p events without one: its odds. Within an octave they differ little,
-and only their ratios are used, so they are kept relative to the octave, as whole multiples of 2^-20.
+Of the events of a group, those not asked are a sample with probabilities 1 - p, the asked ones one with probabilities
+p. An answer stands for (1 - p) / p events not asked: its odds. Within an octave they differ little, and only their
+ratios are used, so they are kept relative to the octave, as whole multiples of 2^-20.
+
+Scores have any scale, and the area under the ROC curve does not depend on it. So a score has a key, a whole number that
+grows with it over all floating-point numbers; which bin a key falls into depends on the largest octave seen so far, and
+when a larger one comes the bins move down (``Ledger.place``). The bins in the end depend on the events alone, not on
+their order.
 """
 
 from __future__ import annotations
@@ -17,6 +23,8 @@ from math import frexp
 
 import numpy as np
 from numpy.typing import NDArray
+
+from askance.metrics.probability import CALIBRATION_BINS
 
 Integers = NDArray[np.int64]
 
@@ -28,12 +36,11 @@ SQUARE_SHIFT = 10  # squares of odds lose so many bits, and then have room for t
 SQUARE_UNIT = UNIT * UNIT >> SQUARE_SHIFT
 
 BINS_PER_OCTAVE = 16
-SMALLEST_EXPONENT = -6  # |score| below 2^-6 shares a bin with zero
-LARGEST_EXPONENT = 10  # and above 2^10 with infinity
-BINS_PER_SIDE = BINS_PER_OCTAVE * (LARGEST_EXPONENT - SMALLEST_EXPONENT)
+SCORE_OCTAVES = 24
+LOWEST_EXPONENT = -1100  # below that of the smallest number there is, so that keys of scores other than 0 are above 0
+BINS_PER_SIDE = BINS_PER_OCTAVE * SCORE_OCTAVES
 SCORE_BINS = 2 * BINS_PER_SIDE + 1
-
-CALIBRATION_BINS = 10
+LOWEST_TOP = SCORE_OCTAVES  # before there is any score
 
 
 def octave(probability: float) -> int:
@@ -64,34 +71,54 @@ def many_odds(probability: NDArray[np.float64], h: Integers) -> Integers:
     return np.rint((1.0 - p) / p * 0.5**h * UNIT).astype(np.int64)
 
 
-def score_bin(score: float) -> int:
-    """The bin of one signed score; equal scores share a bin, and a larger score never has a smaller one.
+def score_key(score: float) -> int:
+    """The key of one signed score: its octave and the sixteenth of it, with the sign of the score.
 
-    >>> [score_bin(score) for score in (-1e9, -1.0, -0.9, 0.0, 0.9, 1.0, 1e9)]
-    [0, 159, 163, 256, 349, 353, 512]
+    >>> [score_key(score) - score_key(1.0) for score in (1.0, 1.06, 1.07, 2.0, 4.0)]
+    [0, 0, 1, 16, 32]
+    >>> score_key(0.0), score_key(-1.0) == -score_key(1.0)
+    (0, True)
     """
+    if score == 0.0:
+        return 0
     mantissa, exponent = frexp(abs(score))
-    step = (exponent - 1 - SMALLEST_EXPONENT) * BINS_PER_OCTAVE + int((mantissa - 0.5) * (2 * BINS_PER_OCTAVE))
-    step = min(step, BINS_PER_SIDE - 1) + 1 if abs(score) >= 2.0**SMALLEST_EXPONENT else 0
-    return BINS_PER_SIDE + step if score > 0.0 else BINS_PER_SIDE - step
+    key = (exponent - LOWEST_EXPONENT) * BINS_PER_OCTAVE + int((mantissa - 0.5) * (2 * BINS_PER_OCTAVE))
+    return key if score > 0.0 else -key
 
 
-def score_bins(score: NDArray[np.float64]) -> Integers:
-    """The bins of many."""
+def score_keys(score: NDArray[np.float64]) -> Integers:
+    """The keys of many."""
     mantissa, exponent = np.frexp(np.abs(score))
-    octave_of_size = exponent.astype(np.int64) - 1 - SMALLEST_EXPONENT
-    step = octave_of_size * BINS_PER_OCTAVE + ((mantissa - 0.5) * (2 * BINS_PER_OCTAVE)).astype(np.int64)
-    step = np.where(np.abs(score) >= 2.0**SMALLEST_EXPONENT, np.minimum(step, BINS_PER_SIDE - 1) + 1, 0)
-    return BINS_PER_SIDE + np.where(score > 0.0, step, -step)
+    step = ((mantissa - 0.5) * (2 * BINS_PER_OCTAVE)).astype(np.int64)
+    key = (exponent.astype(np.int64) - LOWEST_EXPONENT) * BINS_PER_OCTAVE + step
+    return np.where(score == 0.0, 0, np.where(score > 0.0, key, -key))
+
+
+def score_bin(key: int, top: int) -> int:
+    """The bin of a key, where ``top`` is the largest octave, ``abs(key) // 16``, of all.
+
+    >>> one = score_key(1.0)
+    >>> [score_bin(key, one // 16) - BINS_PER_SIDE for key in (-one, 0, one, one + 15, one - 16 * 23, one - 16 * 24)]
+    [-369, 0, 369, 384, 1, 0]
+    """
+    step = max(abs(key) - (top + 1 - SCORE_OCTAVES) * BINS_PER_OCTAVE + 1, 0)
+    return BINS_PER_SIDE + (step if key > 0 else -step)
+
+
+def score_bins(keys: Integers, top: int) -> Integers:
+    """The bins of many."""
+    step = np.maximum(np.abs(keys) - (top + 1 - SCORE_OCTAVES) * BINS_PER_OCTAVE + 1, 0)
+    return BINS_PER_SIDE + np.where(keys > 0, step, -step)
+
+
+def top_octave(keys: Integers) -> int:
+    """The largest octave of many keys."""
+    return max(int(np.abs(keys).max(initial=0)) // BINS_PER_OCTAVE, LOWEST_TOP)
 
 
 def probability_bin(probability_positive: float) -> int:
-    """Ten bins of equal width, as calibration errors are usually defined."""
+    """``calibration_bins`` for one event."""
     return min(int(probability_positive * CALIBRATION_BINS), CALIBRATION_BINS - 1)
-
-
-def probability_bins(probability_positive: NDArray[np.float64]) -> Integers:
-    return np.minimum((probability_positive * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
 
 
 def as_score(probability_positive: float) -> float:

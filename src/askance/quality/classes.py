@@ -1,9 +1,9 @@
 """Estimates of the averages over three or more classes: balanced accuracy, macro recall and macro F1.
 
 They depend on the whole confusion matrix. Its cells are estimated group by group (predicted class and octave), as
-the seen answers plus the unseen events times the odds-weighted shares of the true classes. The interval comes from the
-first-order change of the metric with each cell: with the gradient z of a cell, a group of n events without an answer
-and m answers varies by
+the seen answers plus the unseen events times the weighted shares of the true classes (see ``standing``). The interval
+comes from the first-order change of the metric with each cell: with the gradient z of a cell, a group of n events
+without an answer and m answers varies by
 
     (n^2 / m + n) Var(z)        under the shares of the group, one answer of the column's own mix added
 
@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from askance.quality.bins import SQUARE_UNIT, UNIT
-from askance.quality.limits import Numbers, normal_quantile
+from askance.quality.limits import normal_quantile
 from askance.quality.result import Estimate
+from askance.quality.standing import Numbers, Standing, divide
 from askance.quality.tally import Tally
 
 FEW = 10
@@ -31,17 +32,23 @@ class Cells:
 
     def __init__(self, tally: Tally) -> None:
         """Of a tally whose places are the predicted classes."""
-        self.without = (tally.events - tally.answered.sum(axis=0)).astype(np.float64)
-        odds = tally.odds / UNIT
-        weight = odds.sum(axis=0)
-        squares = tally.squares.sum(axis=0) / SQUARE_UNIT
-        self.size = np.divide(weight * weight, squares, out=np.zeros_like(weight), where=squares > 0.0)
+        odds, squares = tally.odds / UNIT, tally.squares.sum(axis=0) / SQUARE_UNIT
+        answered = tally.answered.astype(np.float64)
+        self.standing = Standing.of(
+            tally.events.astype(np.float64),
+            tally.asked.astype(np.float64),
+            answered.sum(axis=0),
+            odds.sum(axis=0),
+            squares,
+        )
+        size, total = self.standing.size, self.standing.total
         mix = tally.answered.sum(axis=2) + 1e-9
         mix = mix / mix.sum(axis=0)
-        known = weight > 0.0
-        self.shares = np.where(known, odds / np.where(known, weight, 1.0), mix[:, :, None])
-        self.smooth = (self.size * self.shares + mix[:, :, None]) / (self.size + 1.0)
-        self.matrix = tally.answered.sum(axis=2) + (self.without * self.shares).sum(axis=2)
+        self.shares = np.where(total > 0.0, divide(self.standing.weight(answered, odds), total), mix[:, :, None])
+        self.smooth = (size * self.shares + mix[:, :, None]) / (size + 1.0)
+        without = self.standing.events + self.standing.open
+        self.without = float(without.sum())
+        self.matrix = tally.answered.sum(axis=2) + (without * self.shares).sum(axis=2)
         self.answers = tally.answered.sum(axis=(1, 2))
         self.right = tally.answered.sum(axis=2).diagonal()
         self.never_seen = self.answers == 0
@@ -51,10 +58,8 @@ class Cells:
         z = gradient[:, :, None]
         mean = (self.smooth * z).sum(axis=0)
         variance = (self.smooth * (z - mean) ** 2).sum(axis=0)
-        known = self.size > 0.0
-        factor = np.where(known, self.without**2 / np.where(known, self.size, 1.0) + self.without, 0.0)
-        reach = np.abs(z - mean).max(axis=0)
-        unknown = np.where(known, 0.0, self.without * reach).sum()
+        factor = divide(self.standing.events**2, self.standing.size) + self.standing.events
+        unknown = (self.standing.open * np.abs(z - mean).max(axis=0)).sum()
         return float(np.sqrt((factor * variance).sum())), float(unknown)
 
     def rare_recall(self, recall: Numbers, level: float) -> tuple[Numbers, Numbers]:
@@ -75,7 +80,7 @@ def averages(tally: Tally, level: float) -> dict[str, Estimate]:
     cells = Cells(tally)
     events, predictions, right = cells.matrix.sum(axis=1), cells.matrix.sum(axis=0), cells.matrix.diagonal()
     classes = len(right)
-    unseen = int(cells.never_seen.sum())
+    unseen = int(cells.never_seen.sum()) if cells.without else 0
     occurs = ~cells.never_seen & (events > 0.0)
     own = np.eye(classes)
 
@@ -94,7 +99,7 @@ def averages(tally: Tally, level: float) -> dict[str, Estimate]:
     balanced = limits(recall.sum() / count, cells.deviation(by_recall / count), rare / count, z)
     macro_f1 = limits(f1.mean(), cells.deviation(by_f1 / classes), rare_f1 / classes, z)
     # A class never seen may have occurred all the same, found always or never.
-    some = count / (count + unseen)
+    some = int(occurs.sum()) / (int(occurs.sum()) + unseen) if unseen else 1.0
     return {
         "balanced_accuracy": Estimate(balanced.value, balanced.low * some, balanced.high * some + 1.0 - some),
         "recall": Estimate(macro.value, macro.low, min(macro.high + unseen / classes, 1.0)),

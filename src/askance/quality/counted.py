@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from askance.quality.bins import SQUARE_UNIT, UNIT
-from askance.quality.limits import Numbers, Unseen, recover, unseen
+from askance.quality.limits import Unseen, recover, unseen
 from askance.quality.result import Estimate
+from askance.quality.standing import Numbers, Standing, divide
 from askance.quality.tally import Tally
 
 UNKNOWN = Estimate(float("nan"), 0.0, 1.0)
@@ -30,6 +31,7 @@ class Mistakes:
     events: Numbers
     seen: Numbers
     unseen: Unseen
+    standing: Standing
 
     @classmethod
     def of(cls, tally: Tally, column_of: Any, is_wrong: Any, level: float) -> Mistakes:
@@ -43,27 +45,20 @@ class Mistakes:
 
         wrong = np.asarray(is_wrong)[:, :, None]
         events = gathered(tally.events)
-        without = events - gathered(tally.answered.sum(axis=0))
-        return cls(
+        standing = Standing.of(
             events,
-            gathered((tally.answered * wrong).sum(axis=0)),
-            unseen(
-                without,
-                gathered(tally.odds.sum(axis=0)) / UNIT,
-                gathered((tally.odds * wrong).sum(axis=0)) / UNIT,
-                gathered(tally.squares.sum(axis=0)) / SQUARE_UNIT,
-                level,
-            ),
+            gathered(tally.asked),
+            gathered(tally.answered.sum(axis=0)),
+            gathered(tally.odds.sum(axis=0)) / UNIT,
+            gathered(tally.squares.sum(axis=0)) / SQUARE_UNIT,
         )
+        seen = gathered((tally.answered * wrong).sum(axis=0))
+        weight = standing.weight(seen, gathered((tally.odds * wrong).sum(axis=0)) / UNIT)
+        return cls(events, seen, unseen(standing, weight, level), standing)
 
     def estimate(self, metric: Any) -> Estimate:
         """``metric`` maps mistakes ``[..., column]`` to numbers."""
         return Estimate(*recover(lambda wrong: metric(wrong.sum(axis=-1)), self.unseen, self.seen))
-
-
-def divide(part: Any, whole: Any) -> Any:
-    """0 / 0 is 0, as everywhere in ``askance.metrics``."""
-    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0.0)
 
 
 def accuracy(mistakes: Mistakes) -> Estimate:
@@ -116,10 +111,7 @@ def formulas(said_negative: float, said_positive: float, alpha_p: float, c_p: fl
 def one_against_rest(mistakes: Mistakes, alpha_p: float, c_p: float) -> dict[str, Estimate]:
     """All of them; ``mistakes`` has the two columns said negative, said positive."""
     said_negative, said_positive = mistakes.events.sum(axis=1)
-    found = {
-        name: mistakes.estimate(formula)
-        for name, formula in formulas(said_negative, said_positive, alpha_p, c_p).items()
-    }
+    metrics = formulas(said_negative, said_positive, alpha_p, c_p)
     if not said_negative + said_positive:
-        return dict.fromkeys(found, UNKNOWN)
-    return found
+        return dict.fromkeys(metrics, UNKNOWN) | {"cost": Estimate(0.0, 0.0, 0.0)}
+    return {name: mistakes.estimate(formula) for name, formula in metrics.items()}

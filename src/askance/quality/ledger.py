@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidParameter
-from askance.metrics.arrays import share
+from askance.metrics.arrays import is_number, share
+from askance.metrics.probability import CALIBRATION_BINS
 from askance.metrics.summary import position_of
 from askance.quality import scored
 from askance.quality.anytime import Walk, rectangle
-from askance.quality.bins import CALIBRATION_BINS, NEVER, OCTAVES, SCORE_BINS
+from askance.quality.bins import (
+    BINS_PER_OCTAVE,
+    BINS_PER_SIDE,
+    LOWEST_TOP,
+    NEVER,
+    OCTAVES,
+    SCORE_BINS,
+    score_bin,
+)
 from askance.quality.classes import averages
 from askance.quality.counted import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
-from askance.quality.limits import Numbers, normal_quantile
+from askance.quality.limits import normal_quantile
 from askance.quality.result import Estimate, Quality
+from askance.quality.standing import Numbers
 from askance.quality.tally import Tally
 
 PROBABILITY_UNIT = 1 << 30
@@ -37,7 +47,7 @@ class Settings:
         classes = np.asarray(classes)
         if classes.ndim != 1 or len(classes) < 2:
             raise InvalidParameter(f"classes must be a list of two or more labels, got {classes.tolist()!r}.")
-        if not 0.5 <= level < 1.0:
+        if not is_number(level) or not 0.5 <= level < 1.0:
             raise InvalidParameter(f"level must be in [0.5, 1), such as 0.95, got {level!r}.")
         return cls(classes, position_of(positive, classes), share("alpha_p", alpha_p), share("c_p", c_p), level)
 
@@ -56,8 +66,31 @@ class Ledger:
         self.tally = Tally(classes, classes * settings.score_bins)
         self.by_probability = Tally(classes, CALIBRATION_BINS if classes == 2 else 1)
         self.expected = np.zeros(CALIBRATION_BINS, np.int64)
+        self.top = LOWEST_TOP  # the largest octave of the scores so far
         self.scored = 0  # events that came with a score, and with a probability
         self.probable = 0
+
+    def place(self, said: int, key: int) -> int:
+        """Where an event with this prediction and the key of its score is filed; the bins move down if they must."""
+        if self.settings.score_bins == 1:
+            return said
+        octave = abs(key) // BINS_PER_OCTAVE
+        if octave > self.top:
+            self.raise_top(octave)
+        return said * SCORE_BINS + score_bin(key, self.top)
+
+    def raise_top(self, octave: int) -> None:
+        """Make room for larger scores; the smallest ones then share the bin of zero."""
+        steps = np.arange(SCORE_BINS) - BINS_PER_SIDE
+        lower = np.maximum(np.abs(steps) - (octave - self.top) * BINS_PER_OCTAVE, 0)
+        moved = BINS_PER_SIDE + np.where(steps > 0, lower, -lower)
+        for name in Tally.NAMES:
+            cells = getattr(self.tally, name)
+            bins = np.moveaxis(cells.reshape(-1, SCORE_BINS, OCTAVES), 1, 0)
+            fresh = np.zeros_like(bins)
+            np.add.at(fresh, moved, bins)
+            cells[...] = np.moveaxis(fresh, 0, 1).reshape(cells.shape)
+        self.top = octave
 
     def quality(self, walk: Walk | None = None) -> Quality:
         """Estimates from the answers filed so far; with the running sums of a ``walk``, valid at all times."""
@@ -75,6 +108,7 @@ class Ledger:
         plain = Tally(classes, classes)
         shape = (classes, self.settings.score_bins, OCTAVES)
         plain.events = self.tally.events.reshape(shape).sum(axis=1)
+        plain.asked = self.tally.asked.reshape(shape).sum(axis=1)
         for name in ("answered", "odds", "squares"):
             setattr(plain, name, getattr(self.tally, name).reshape(classes, *shape).sum(axis=2))
         return plain
@@ -103,7 +137,7 @@ class Ledger:
             found["balanced_accuracy"] = averages(tally, settings.level)["balanced_accuracy"]
         events = int(tally.events.sum())
         if len(classes) == 2 and events and self.scored == events:
-            found["auc"] = scored.area(self.tally, mistakes)
+            found["auc"] = scored.area(self.tally, mistakes, settings.level)
         if len(classes) == 2 and events and self.probable == events:
             found["calibration_error"] = self.calibration(normal_quantile(settings.level))
         return found

@@ -1,9 +1,9 @@
 """How many of the events without an answer were predicted wrongly: an estimate and 95 % limits for each group.
 
 A group is a predicted class and an octave of ask probabilities. In it, m answers with x mistakes stand for n events
-without an answer. Answers count by their odds (see ``bins``), so
+without an answer. Answers count by the number of events they stand for (see ``standing``), so
 
-    x / m   the odds-weighted share of mistakes              m   (sum of odds)^2 / (sum of squared odds)
+    x / m   the weighted share of mistakes              m   (sum of weights)^2 / (sum of squared weights)
 
 and the limits of the share are Clopper and Pearson's with this effective m, as Korn and Graubard (1998) do for
 surveys: quantiles of Beta(x, m - x + 1) and Beta(x + 1, m - x). Nothing seen is not nothing there: 0 mistakes in 50
@@ -24,31 +24,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from askance.quality.standing import Numbers, Standing, divide
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """For each group: the mistakes among the events without an answer, estimated, at least and at most."""
+    """For each group: the mistakes among the events without an answer, estimated, at least and at most.
+
+    ``fewest`` and ``most`` are the estimates as far as they are known, what is not known taken at its ends: a group
+    whose limit is the end of what is possible, no mistake at all or nothing but mistakes, is set there (if that is the
+    truth, it does not vary), and so are events that no answer stands for.
+    """
 
     value: Numbers
     low: Numbers
     high: Numbers
-    events: Numbers
-    """Their number, which no group can exceed."""
+    fewest: Numbers
+    most: Numbers
 
 
-def unseen(events: Numbers, weight: Numbers, wrong: Numbers, squares: Numbers, level: float = 0.95) -> Unseen:
-    """All arrays are ``[column, octave]``: events without an answer; odds of answers, of wrong ones; squares."""
-    known = weight > 0.0
-    size = np.divide(weight * weight, squares, out=np.zeros_like(weight), where=known & (squares > 0.0))
-    share = np.divide(wrong, weight, out=np.zeros_like(weight), where=known)
-    mistakes = size * share
+def unseen(standing: Standing, wrong: Numbers, level: float = 0.95) -> Unseen:
+    """All arrays are ``[column, octave]``; ``wrong`` is the weight of the wrong answers."""
+    size, events = standing.size, standing.events
+    mistakes = size * divide(wrong, standing.total)
     tail = (1.0 - level) / 2.0
     low = np.floor(spread_quantile(mistakes, size - mistakes + 1.0, events, tail))
     high = np.minimum(np.ceil(spread_quantile(mistakes + 1.0, size - mistakes, events, 1.0 - tail)), events)
-    value = np.clip(events * borrow(mistakes, size), low, high)
-    return Unseen(value, low, high, events)
+    share = borrow(mistakes, size)
+    value = np.clip(events * share, low, high)
+    fewest, most = np.where(low <= 0.0, 0.0, value), np.where(high >= events, events, value)
+    # What nobody stands for comes on top.
+    return Unseen(value + standing.open * share, low, high + standing.open, fewest, most + standing.open)
 
 
 def spread_quantile(a: Numbers, b: Numbers, events: Numbers, q: float) -> Numbers:
@@ -81,16 +87,10 @@ def borrow(mistakes: Numbers, size: Numbers) -> Numbers:
 
 
 def recover(metric: Callable[[Any], Any], groups: Unseen, seen: Numbers) -> tuple[float, float, float]:
-    """Value and limits of ``metric``, a function of the mistakes per group ``[..., column, octave]``.
-
-    A group whose limit is the end of what is possible, no mistake at all or nothing but mistakes, is not moved with
-    the others but set there: if that is the truth, it does not vary. So it is with groups without any answer.
-    """
+    """Value and limits of ``metric``, a function of the mistakes per group ``[..., column, octave]``."""
     value = float(metric(seen + groups.value))
-    at_best = groups.low <= 0.0
-    at_worst = groups.high >= groups.events
-    best = around(metric, groups, np.where(at_best, groups.low, groups.value), ~at_best, seen)
-    worst = around(metric, groups, np.where(at_worst, groups.high, groups.value), ~at_worst, seen)
+    best = around(metric, groups, groups.fewest, groups.fewest > groups.low, seen)
+    worst = around(metric, groups, groups.most, groups.most < groups.high, seen)
     # Not even all groups at their limits at once can move a metric further.
     least, most = sorted((float(metric(seen + groups.low)), float(metric(seen + groups.high))))
     return value, min(max(min(best[0], worst[0]), least), value), max(min(max(best[1], worst[1]), most), value)
@@ -101,7 +101,7 @@ def around(
 ) -> tuple[float, float]:
     """The limits around a middle, some of the groups moved, one at a time."""
     value = float(metric(seen + middle))
-    places = np.argwhere(moving & (groups.high > groups.low))
+    places = np.argwhere(moving)
     moved = np.repeat((seen + middle)[None], 2 * len(places), axis=0)
     for place, (column, octave) in enumerate(places):
         moved[2 * place, column, octave] = seen[column, octave] + groups.low[column, octave]

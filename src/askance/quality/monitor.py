@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.quality.anytime import Walk
-from askance.quality.bins import as_score, octave, odds, probability_bin, score_bin
+from askance.quality.bins import as_score, octave, odds, probability_bin, score_key
+from askance.quality.formats import FORMAT, upgraded
 from askance.quality.ledger import PROBABILITY_UNIT, Ledger, Settings
-from askance.quality.recent import Recent
+from askance.quality.recent import Filing, Recent
 from askance.quality.result import Estimate, Quality
 from askance.quality.tally import Tally
 
-FORMAT = 1
+
+@dataclass(slots=True)
+class Asked:
+    """An asked event, remembered for its answer."""
+
+    number: int
+    probability: float
+    guess: float
+    """What was predicted of it for the limits at all times."""
+    filing: Filing
+    truth: int = -1
 
 
 def number_of(value: Any, name: str) -> float:
@@ -84,7 +96,7 @@ class Monitor:
         self._ledger = Ledger(self.settings)
         self._recent = Recent(window)
         self._walk = Walk(len(self.settings.classes)) if anytime else None
-        self._open: dict[int, tuple[Any, ...]] = {}  # ticket: number, prediction, probability, guess, filing, truth
+        self._open: dict[int, Asked] = {}  # by ticket
 
     def event(
         self,
@@ -112,7 +124,7 @@ class Monitor:
         if asked and probability == 0.0:
             raise InvalidInput("an event that is asked has a probability above 0; give the one it was drawn with.")
         ticket = self.events + 1 if ticket is None else ticket
-        if ticket in self._open:
+        if self._is_open(ticket):
             raise InvalidInput(f"ticket {ticket!r} was already given to another event; use a new number for each.")
         chance_bin, chance_units = -1, 0
         if len(self._index) == 2 and probability_positive is not None:
@@ -121,26 +133,25 @@ class Monitor:
             chance_bin = probability_bin(probability_positive)
             chance_units = round(probability_positive * PROBABILITY_UNIT)
             score = as_score(probability_positive)
-        place = column * self.settings.score_bins
-        if score is not None and self.settings.score_bins > 1:
-            if not abs(score) < float("inf"):
-                raise InvalidInput(f"score must be a finite number, got {score!r}.")
-            place += score_bin(score)
+        if score is not None and not abs(score) < float("inf"):
+            raise InvalidInput(f"score must be a finite number, got {score!r}.")
+        key = 0 if score is None else score_key(score)
         h = octave(probability)
         weight = odds(probability, h)
+        filing = Filing(column, key, h, weight, chance_bin, chance_units, int(score is not None), int(bool(asked)))
 
         ledger, number = self._ledger, self.events
-        ledger.tally.add_event(place, h)
+        ledger.tally.add_event(ledger.place(column, key), h, asked)
         ledger.scored += score is not None
         if chance_bin >= 0:
-            ledger.by_probability.add_event(chance_bin, h)
+            ledger.by_probability.add_event(chance_bin, h, asked)
             ledger.expected[chance_bin] += chance_units
             ledger.probable += 1
-        self._recent.add(number, (place, h, weight, chance_bin, chance_units, -1, score is not None))
+        self._recent.add(number, filing)
         guess = self._walk.event(column, probability, asked) if self._walk is not None else 0.0
         self.events += 1
         if asked:
-            self._open[ticket] = (number, column, probability, guess, (place, h, weight, chance_bin), -1)
+            self._open[ticket] = Asked(number, probability, guess, filing)
             if len(self._open) > self.keep:
                 del self._open[next(iter(self._open))]
         return ticket
@@ -152,9 +163,10 @@ class Monitor:
         was to come. ``replace`` corrects an earlier answer.
         """
         truth = self._class(label, "label")
-        if ticket not in self._open:
+        if not self._is_open(ticket):
             return False
-        number, column, probability, guess, filing, before = self._open[ticket]
+        event = self._open[ticket]
+        before = event.truth
         if before == truth:
             return True  # said once more
         if before >= 0:
@@ -163,21 +175,28 @@ class Monitor:
                     f"ticket {ticket!r} was already answered {self.settings.classes.tolist()[before]!r}; "
                     f"pass replace=True to correct it."
                 )
-            self._count(before, column, probability, guess, filing, -1)
-        self._count(truth, column, probability, guess, filing, 1)
-        self._recent.answer(number, self.events, truth)
-        self._open[ticket] = (number, column, probability, guess, filing, truth)
+            self._count(event, before, -1)
+        self._count(event, truth, 1)
+        self._recent.answer(event.number, self.events, truth)
+        event.truth = truth
         return True
 
-    def _count(
-        self, truth: int, column: int, probability: float, guess: float, filing: tuple[int, int, int, int], sign: int
-    ) -> None:
-        place, h, weight, chance_bin = filing
-        self._ledger.tally.add_answer(truth, place, h, weight, sign)
-        if chance_bin >= 0:
-            self._ledger.by_probability.add_answer(truth, chance_bin, h, weight, sign)
+    def _count(self, event: Asked, truth: int, sign: int) -> None:
+        """Add an answer, or take it back."""
+        filing, ledger = event.filing, self._ledger
+        ledger.tally.add_answer(truth, ledger.place(filing.said, filing.key), filing.octave, filing.odds, sign)
+        if filing.chance_bin >= 0:
+            ledger.by_probability.add_answer(truth, filing.chance_bin, filing.octave, filing.odds, sign)
         if self._walk is not None:
-            self._walk.answer(column, probability, guess, truth != column, float(sign))
+            self._walk.answer(filing.said, event.probability, event.guess, truth != filing.said, float(sign))
+
+    def _is_open(self, ticket: Any) -> bool:
+        try:
+            return ticket in self._open
+        except TypeError:
+            raise InvalidInput(
+                f"ticket must be a number or a text that names the event, got {ticket!r}; give one to each event."
+            ) from None
 
     def _class(self, label: Any, name: str) -> int:
         try:
@@ -220,20 +239,24 @@ class Monitor:
             "tally": ledger.tally.to_dict(),
             "by_probability": ledger.by_probability.to_dict(),
             "expected": ledger.expected.tolist(),
+            "top": ledger.top,
             "scored": ledger.scored,
             "probable": ledger.probable,
             "recent": self._recent.to_list(self.events),
             "walk": None if self._walk is None else self._walk.to_dict(),
-            "open": [[ticket, *record[:4], list(record[4]), record[5]] for ticket, record in self._open.items()],
+            "open": [
+                [ticket, event.number, event.probability, event.guess, list(event.filing._replace(truth=event.truth))]
+                for ticket, event in self._open.items()
+            ],
         }
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> Monitor:
         """The monitor that ``to_dict`` described."""
-        if not isinstance(state, dict) or state.get("format") != FORMAT:
+        if not isinstance(state, dict) or state.get("format") not in (1, FORMAT):
             raise InvalidInput("this is not the state of a monitor, or one of a newer version; nothing was loaded.")
         try:
-            return cls._restored(state)
+            return cls._restored(state if state["format"] == FORMAT else upgraded(state))
         except (KeyError, TypeError, ValueError, IndexError) as reason:
             raise InvalidInput(f"the state of the monitor is damaged ({reason!r}); nothing was loaded.") from None
 
@@ -241,15 +264,22 @@ class Monitor:
     def _restored(cls, state: dict[str, Any]) -> Monitor:
         names = ("positive", "window", "anytime", "alpha_p", "c_p", "level", "keep")
         monitor = cls(state["classes"], **{name: state[name] for name in names})
-        monitor.events = state["events"]
         ledger = monitor._ledger
+        shapes = ledger.tally.shape, ledger.by_probability.shape
         ledger.tally = Tally.from_dict(state["tally"])
         ledger.by_probability = Tally.from_dict(state["by_probability"])
+        if (ledger.tally.shape, ledger.by_probability.shape) != shapes:
+            raise ValueError("the counts do not fit the classes")
+        monitor.events = state["events"]
+        if monitor.events != int(ledger.tally.events.sum()):
+            raise ValueError(f"{monitor.events} events, but {int(ledger.tally.events.sum())} were filed")
         ledger.expected[:] = state["expected"]
+        ledger.top = state["top"]
         ledger.scored, ledger.probable = state["scored"], state["probable"]
         monitor._recent = Recent.from_list(state["window"], state["recent"])
         if state["walk"] is not None:
             monitor._walk = Walk.from_dict(state["walk"])
-        for ticket, number, column, probability, guess, filing, truth in state["open"]:
-            monitor._open[ticket] = (number, column, probability, guess, tuple(filing), truth)
+        for ticket, number, probability, guess, filing in state["open"]:
+            filed = Filing(*filing)
+            monitor._open[ticket] = Asked(number, probability, guess, filed, filed.truth)
         return monitor

@@ -40,7 +40,7 @@ class Quality(Mapping[str, Estimate]):
     """Answers there were."""
     unreachable: int
     """Events that could not be asked about, with probability 0: they widen the intervals by as much as they could
-    change the result."""
+    change the result. For the values they are taken to be like the events most seldom asked, which is a guess."""
     level: float = 0.95
     anytime: bool = False
     """Whether the intervals hold for all times at once, however often one looks."""
@@ -76,6 +76,8 @@ class Quality(Mapping[str, Estimate]):
         """A table of plain text."""
         kind = "at all times" if self.anytime else "at this time"
         head = f"{self.labels:,} labels of {self.events:,} events, {self.level:.0%} intervals {kind}"
+        if self.unreachable:
+            head += f"\n{self.unreachable:,} events could not be asked: the values guess at them, the intervals do not"
         width = max((len(name) for name in self.estimates), default=0)
         rows = []
         for name, (value, low, high) in self.estimates.items():

@@ -11,44 +11,37 @@ a member falls with what its sum exceeds the least by,
     voice = exp(-sharpness (loss - least loss)),
 
 and the committee says the mean of the members' margins, each in units of its usual size, weighed by their voices: at
-first a mean of all of them, soon the few best, in the end the leader.
-
-What a class counts. Under ``balanced``, an event of class y counts 1 / (k share_y), at most ``LARGEST_WEIGHT``, where
-share_y is in part that of the answers and in part that of the recent predictions. The predictions need no label, and
-correct themselves: a class that is hardly predicted any more counts more. ``f1`` takes the root of that, ``cost`` the
-cost ratio, ``accuracy`` 1. The weight scales a member's step as well as its loss.
+first a mean of all of them, soon the few best, in the end the leader. For two classes the line that separates them is
+then taken off (see ``classes``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from askance.learner.auto.classes import MEMORY, class_weight, line_between, note_answer, note_prediction
+from askance.learner.auto.evidence import note_event, note_evidence, note_reason
+from askance.learner.auto.layout import (
+    LEADER,
+    LEARNED,
+    LOSS,
+    PER_MEMBER,
+    SINCE,
+    SIZE,
+    VOICE,
+    WATCHED,
+    members_at,
+)
 from askance.learner.auto.members import ROW, VIEW, learn_member, own_state
-from askance.learner.auto.views import WATCHED, see, seen_as, watch
+from askance.learner.auto.views import see, seen_as, watch
 from askance.learner.prototypes import best_except, judge
 from askance.learner.sparse import dot, side
 from askance.learner.state import Score
 
-# parameters, before the members' rows
-OBJECTIVE, RATIO, SHARPNESS, IMPORTANCE, BALANCING, PREDICTED_PART, HEAD = 0, 1, 2, 3, 4, 5, 6
-ACCURACY, BALANCED, F1, COST = 0, 1, 2, 3
+SHARPNESS, IMPORTANCE, BALANCING, HEAD = 2, 3, 4, 7
+"""The parameters that are read here; the members' rows begin at the last."""
 
-# state.extra, after views.WATCHED and views.CENTRED
-LEARNED, LEADER, SINCE, AT_FIRST = 2, 3, 4, 5
-"""Answers learned; who leads, and since which answer; answers before every class had one."""
-WEIGHT, RIGHT, WEIGHT_SQUARED, RIGHT_SQUARED = 6, 7, 8, 9
-"""Sums over the answers of their importance weights, those of right predictions, and the squares of both."""
-CLASSES = 10
-"""For each class the answers it had lately, then for each its share of the recent predictions. Then for each member:"""
-PER_CLASS = 2
-LOSS, SIZE, VOICE, PER_MEMBER = 0, 1, 2, 3
-"""Its loss so far, the usual size of its margins, and its voice."""
-
-MEMORY = 500.0  # answers that losses and shares of classes look back on
-RECENT = 500.0  # events that the shares of the predictions look back on
 USUAL = 2000.0  # events that the usual size of a margin looks back on
-UNSEEN = 3.0  # answers of each class, taken as seen beforehand
-LARGEST_WEIGHT = 10.0
 SILENT = 1e-3  # below it a voice is not heard
 
 
@@ -66,7 +59,7 @@ def view_of(parameters, member):
 
 def place_of(state, member):
     """Where a member's numbers begin in state.extra; beyond the last one's, those of the covariances."""
-    return CLASSES + PER_CLASS * n_classes(state) + PER_MEMBER * member
+    return members_at(n_classes(state)) + PER_MEMBER * member
 
 
 # --- predict ---------------------------------------------------------------------------------------------
@@ -86,7 +79,8 @@ def score(parameters, state, event):
     score_members(parameters, state, event)
     note_sizes(parameters, state)
     said = speak(parameters, state)
-    note_prediction(state, said.predicted)
+    note_prediction(state, n_classes(state), said.predicted)
+    note_event(state, n_classes(state), said)
     return said
 
 
@@ -119,14 +113,6 @@ def note_sizes(parameters, state):
         state.extra[place] += share * (margin_of(state, member) - state.extra[place])
 
 
-def note_prediction(state, predicted):
-    classes = n_classes(state)
-    share = 1.0 / min(state.extra[WATCHED] + 1.0, RECENT)
-    for k in range(classes):
-        state.extra[CLASSES + classes + k] *= 1.0 - share
-    state.extra[CLASSES + classes + predicted] += share
-
-
 def speak(parameters, state):
     """What the committee says: the mean of the margins, in units of their usual sizes, weighed by the voices."""
     vectors = state.scores.size
@@ -140,8 +126,20 @@ def speak(parameters, state):
             for vector in range(vectors):
                 state.scores[vector] += voice * state.variances[member * vectors + vector]
     if vectors == 1:
-        return Score(side(state.scores[0]), state.scores[0], 0.0)
+        beyond = state.scores[0] - line_between(parameters, state)
+        return Score(side(beyond), beyond, 0.0)
     return judge(state.scores, 0.0)
+
+
+def are_at_odds(parameters, state, predicted):
+    """Whether somebody who is heard predicts another class than the committee."""
+    vectors = state.scores.size
+    for member in range(n_members(parameters)):
+        scores = state.variances[member * vectors : (member + 1) * vectors]
+        own = side(scores[0]) if vectors == 1 else best_except(scores, -1)
+        if own != predicted and state.extra[place_of(state, member) + VOICE] > 0.0:
+            return True
+    return False
 
 
 # --- learn -----------------------------------------------------------------------------------------------
@@ -151,9 +149,13 @@ def learn(parameters, state, event, answer, said, weight):
     """Judge everybody, let everybody learn. The scores are those of the last prediction, which was of this event."""
     vectors = state.scores.size
     members = n_members(parameters)
+    classes = n_classes(state)
     blocks = place_of(state, members)
-    note_answer(state, answer, said.predicted, weight)
-    emphasis = class_weight(parameters, state, answer)
+    is_new = state.extra[WATCHED] <= state.extra[LEARNED]  # the answer came without a question
+    note_reason(state, classes, said, are_at_odds(parameters, state, said.predicted))
+    note_answer(state, classes, answer, state.scores[0])
+    note_evidence(state, classes, answer, said, weight)
+    emphasis = class_weight(parameters, state, classes, answer)
     judge_members(parameters, state, answer, emphasis * weight ** parameters[IMPORTANCE])
     emphasis = emphasis ** parameters[BALANCING]
     for member in range(members):
@@ -163,43 +165,11 @@ def learn(parameters, state, event, answer, said, weight):
             own = own_state(state, member, vector, vectors, blocks)
             side_of_vector = answer if vectors == 1 else int(answer == vector)
             learn_member(row, own, view, side_of_vector, state.variances[member * vectors + vector], emphasis)
-    if state.extra[WATCHED] <= state.extra[LEARNED]:  # the answer came without a question: the event is new
+    if is_new:
         watch(state, event)
         note_sizes(parameters, state)
+        note_event(state, classes, said)
     state.extra[LEARNED] += 1.0
-
-
-def note_answer(state, answer, predicted, weight):
-    classes = n_classes(state)
-    missing = 0
-    for k in range(classes):
-        missing += state.extra[CLASSES + k] == 0.0
-        state.extra[CLASSES + k] *= 1.0 - 1.0 / MEMORY
-    state.extra[CLASSES + answer] += 1.0
-    if missing > 0:
-        state.extra[AT_FIRST] += 1.0
-    state.extra[WEIGHT] += weight
-    state.extra[WEIGHT_SQUARED] += weight * weight
-    if predicted == answer:
-        state.extra[RIGHT] += weight
-        state.extra[RIGHT_SQUARED] += weight * weight
-
-
-def class_weight(parameters, state, answer):
-    """How much an event of this class counts under the objective; 1 on average."""
-    objective = parameters[OBJECTIVE]
-    if objective == ACCURACY:
-        return 1.0
-    if objective == COST:
-        return (parameters[RATIO] if answer == 1 else 1.0) * 2.0 / (1.0 + parameters[RATIO])
-    classes = n_classes(state)
-    total = 0.0
-    for k in range(classes):
-        total += state.extra[CLASSES + k] + UNSEEN
-    share = (state.extra[CLASSES + answer] + UNSEEN) / total
-    share += parameters[PREDICTED_PART] * (state.extra[CLASSES + classes + answer] - share)
-    even = min(LARGEST_WEIGHT, 1.0 / (classes * share))
-    return even if objective == BALANCED else np.sqrt(even)
 
 
 def judge_members(parameters, state, answer, weight):

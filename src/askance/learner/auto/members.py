@@ -1,5 +1,5 @@
-"""The learners of a committee: Bayesian probit and adaptive regularisation, with a full covariance or its diagonal, and
-passive-aggressive.
+"""The learners of a committee: Bayesian probit and adaptive regularisation, with a full covariance or its diagonal,
+adaptive subgradients, and passive-aggressive.
 
 A member is a row of numbers: its view of events, its rule, and the parameters that the rule's kernel reads. Its weights
 and variances are two numbers per feature in the committee's table; where there are few features, its covariance is a
@@ -12,6 +12,11 @@ delta as there, and c = delta v,
     m += beta alpha Sx / (1 - c + beta c),        S -= Sx Sx^T beta delta / (1 - c + beta c),
 
 which for weight beta = 1 is the exact moment match, and for any other the same message beta times over.
+
+Adaptive subgradients (``update/adagrad.py``) keep the sum of squares q in place of a variance, and with
+H = delta + sqrt(q) before and H' after this answer need nothing else:
+
+    mirror      w += eta beta y x / H'            dual        w = (w H + eta beta y x) / H'
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.learner.auto.views import STANDARD, UNIT
+from askance.learner.auto.views import RAW, STANDARD, UNIT
 from askance.learner.covariance import PRODUCT, multiply, shrink
 from askance.learner.sparse import WEIGHT, sign
 from askance.learner.state import Score, State
@@ -29,11 +34,12 @@ from askance.learner.update.adaptive import learn_diagonal, learn_full
 from askance.learner.update.passive_aggressive import learn_soft
 from askance.learner.update.probit import hazard, learn_moments
 
-PROBIT, ADAPTIVE, PASSIVE = 0, 1, 2
+PROBIT, ADAPTIVE, PASSIVE, MIRROR, DUAL = 0, 1, 2, 3, 4
 
 VIEW, RULE, OWN = 0, 1, 2
 ROW = 5
 """Of a member's numbers: the view, the rule, and from there on three parameters of the rule."""
+SQUARES = 1  # the place of q among the numbers of a feature
 BLOCK = 2  # numbers in state.extra for each full covariance
 
 
@@ -44,8 +50,8 @@ class Member(NamedTuple):
     view: int
     rule: int
     own: tuple[float, float, float]
-    """prior_variance and decay for probit; eta, gamma and decay for adaptive regularisation; C for
-    passive-aggressive."""
+    """prior_variance and decay for probit; eta, gamma and decay for adaptive regularisation; eta and delta for adaptive
+    subgradients; C for passive-aggressive."""
 
     @property
     def row(self) -> list[float]:
@@ -53,30 +59,34 @@ class Member(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """The variance of each weight before the first answer."""
+        """The variance of each weight before the first answer, or its sum of squares."""
+        if self.rule in (MIRROR, DUAL):
+            return 0.0
         return self.own[0] if self.rule == PROBIT else 1.0
 
     @property
     def has_covariance(self) -> bool:
         """Whether it keeps one at all; those that do come first in the line-up."""
-        return self.rule != PASSIVE
+        return self.rule in (PROBIT, ADAPTIVE)
 
 
 LINE_UP = (
     Member("unit-probit-1", UNIT, PROBIT, (1.0, 1.0, 0.0)),
     Member("unit-probit-10", UNIT, PROBIT, (10.0, 1.0, 0.0)),
     Member("unit-probit-100", UNIT, PROBIT, (100.0, 1.0, 0.0)),
+    Member("raw-probit-10", RAW, PROBIT, (10.0, 1.0, 0.0)),
     Member("standard-probit-1", STANDARD, PROBIT, (1.0, 1.0, 0.0)),
     Member("standard-probit-10", STANDARD, PROBIT, (10.0, 1.0, 0.0)),
     Member("standard-probit-100", STANDARD, PROBIT, (100.0, 1.0, 0.0)),
-    Member("unit-adaptive-10", UNIT, ADAPTIVE, (10.0, 1.0, 1.0)),
     Member("standard-adaptive-1", STANDARD, ADAPTIVE, (1.0, 1.0, 1.0)),
-    Member("standard-adaptive-10", STANDARD, ADAPTIVE, (10.0, 1.0, 1.0)),
+    Member("standard-mirror-0.1", STANDARD, MIRROR, (0.1, 0.1, 0.0)),
+    Member("standard-dual-0.1", STANDARD, DUAL, (0.1, 0.1, 0.0)),
+    Member("standard-dual-1", STANDARD, DUAL, (1.0, 0.1, 0.0)),
     Member("standard-passive-10", STANDARD, PASSIVE, (10.0, 0.0, 0.0)),
 )
-"""Probit has no step size; its prior variances are wide apart, as are the steps of the others. The passive-aggressive
-member never slows down: it is the one for a world that changes all the time. The names end in prior_variance, eta or
-C."""
+"""Probit has no step size; its prior variances are wide apart, as are the steps of the others. Mirror and dual are
+adaptive subgradients, the best of all with very few answers. The passive-aggressive member never slows down: it is the
+one for a world that changes all the time. The names end in prior_variance, eta or C."""
 
 
 def own_state(state, member, vector, vectors, blocks):
@@ -114,12 +124,39 @@ def learn_full_moments(parameters, own, event, answer, said, weight):
             shrink(own, 1.0 / (scale * shrinkage))
 
 
+def learn_mirror(parameters, own, event, answer, said, weight):
+    label = sign(answer)
+    if label * said.margin < 1.0:
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            value = event.values[i]
+            own.table[column, SQUARES, 0] += weight * value * value
+            ridged_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])
+            own.table[column, WEIGHT, 0] += parameters[0] * weight * label * value / ridged_root
+
+
+def learn_dual(parameters, own, event, answer, said, weight):
+    label = sign(answer)
+    if label * said.margin < 1.0:
+        for i in range(event.start, event.stop):
+            column = event.columns[i]
+            value = event.values[i]
+            total = own.table[column, WEIGHT, 0] * (parameters[1] + sqrt(own.table[column, SQUARES, 0]))
+            own.table[column, SQUARES, 0] += weight * value * value
+            ridged_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])
+            own.table[column, WEIGHT, 0] = (total + parameters[0] * weight * label * value) / ridged_root
+
+
 def learn_member(row, own, event, answer, margin, weight):
     """Let one weight vector of a member learn: ``answer`` is 1 for its class, 0 for the rest."""
     said = Score(0, margin, 0.0)
     parameters = row[OWN:]
     if row[RULE] == PASSIVE:
         learn_soft(parameters, own, event, answer, said, min(1.0, weight))
+    elif row[RULE] == MIRROR:
+        learn_mirror(parameters, own, event, answer, said, weight)
+    elif row[RULE] == DUAL:
+        learn_dual(parameters, own, event, answer, said, weight)
     elif own.matrix.size > 0:
         if row[RULE] == PROBIT:
             learn_full_moments(parameters, own, event, answer, said, weight)

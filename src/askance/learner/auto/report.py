@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from askance.learner.auto.committee import (
-    AT_FIRST,
+from askance.learner.auto.layout import (
     CLASSES,
+    DEPTHS,
     LEADER,
     LEARNED,
     LOSS,
-    PER_CLASS,
     PER_MEMBER,
-    RIGHT,
-    RIGHT_SQUARED,
+    REASONS,
     SINCE,
     VOICE,
-    WEIGHT,
-    WEIGHT_SQUARED,
+    WATCHED,
+    answers_apart,
+    answers_at,
+    events_at,
+    members_at,
 )
 from askance.learner.auto.members import Member
-from askance.learner.auto.views import WATCHED
 from askance.learner.state import State
 
-NORMAL_95 = 1.96
+if TYPE_CHECKING:
+    from askance.quality import Quality
+
+SPENT_ON = ("until every class was seen", "members at odds", "undecided", "clear")
+LEVEL = 0.95
 
 
 class Standing(NamedTuple):
@@ -48,26 +51,26 @@ class Report(NamedTuple):
     """The answer since which it leads, from 1; 0 before the first."""
     standings: list[Standing]
     """All members, the best first."""
-    accuracy: float
-    """The estimated share of right predictions among all events; NaN before the first answer."""
-    accuracy_low: float
-    accuracy_high: float
-    """Its interval, 95 %."""
+    quality: Quality
+    """Estimates of accuracy, balanced accuracy, recall and the like for all events watched, with intervals."""
     events: int
     """Events watched."""
     answers: int
     """Answers learned."""
-    answers_at_first: int
-    """Of these, how many came before every class had one."""
+    spent: dict[str, int]
+    """What these answers were bought for: until every class was seen; where members that are heard were at odds; where
+    they agreed, but the margin was below its usual size; where it was clear, to check."""
     classes: dict[Any, float]
     """For each class, its share of the recent answers."""
 
     def __str__(self) -> str:
         lines = [self.in_a_line()]
         lines += [f"  {name:<22} voice {voice:4.0%}   loss {loss:.2f}" for name, voice, loss in self.standings]
+        lines += [f"  estimated {name.replace('_', ' ')}: {self.quality[name]}" for name in ("accuracy", "recall")]
+        spent = ", ".join(f"{reason}: {count:,}" for reason, count in self.spent.items())
         shares = ", ".join(f"{label}: {share:.0%}" for label, share in list(self.classes.items())[:8])
+        lines.append(f"  labels spent: {spent}")
         lines.append(f"  answers lately: {shares}{', ...' if len(self.classes) > 8 else ''}")
-        lines.append(f"  answers before every class had one: {self.answers_at_first:,}")
         return "\n".join(lines)
 
     def in_a_line(self) -> str:
@@ -75,9 +78,10 @@ class Report(NamedTuple):
         if not self.answers:
             return f"{len(self.standings)} learners, no answer yet"
         heard = sum(standing.voice > 0.0 for standing in self.standings)
+        value, low, high = self.quality.balanced_accuracy
         return (
             f"{self.leader} leads {len(self.standings)} learners since answer {self.since:,} of {self.answers:,}, "
-            f"{heard} heard; estimated accuracy {self.accuracy:.1%} [{self.accuracy_low:.1%}, {self.accuracy_high:.1%}]"
+            f"{heard} heard; estimated balanced accuracy {value:.1%} [{low:.1%}, {high:.1%}]"
         )
 
 
@@ -85,23 +89,20 @@ def report(line_up: tuple[Member, ...], state: State, classes: np.ndarray) -> Re
     """Read it from the state."""
     extra = state.extra
     n_classes = len(classes)
-    first = CLASSES + PER_CLASS * n_classes
+    places = range(members_at(n_classes), len(extra), PER_MEMBER)
     standings = [
         Standing(member.name, float(extra[place + VOICE]), float(extra[place + LOSS]))
-        for member, place in zip(line_up, range(first, len(extra), PER_MEMBER), strict=False)
+        for member, place in zip(line_up, places, strict=False)
     ]
     answered = extra[CLASSES : CLASSES + n_classes]
-    accuracy, low, high = estimated_accuracy(extra)
     return Report(
         leader=line_up[int(extra[LEADER])].name,
         since=int(extra[SINCE]),
         standings=sorted(standings, key=lambda standing: standing.loss),
-        accuracy=accuracy,
-        accuracy_low=low,
-        accuracy_high=high,
+        quality=estimated(extra, classes),
         events=int(extra[WATCHED]),
         answers=int(extra[LEARNED]),
-        answers_at_first=int(extra[AT_FIRST]),
+        spent=dict(zip(SPENT_ON, map(int, extra[REASONS : REASONS + len(SPENT_ON)]), strict=True)),
         classes={
             label: float(count / max(answered.sum(), 1e-300))
             for label, count in zip(classes.tolist(), answered, strict=True)
@@ -109,20 +110,26 @@ def report(line_up: tuple[Member, ...], state: State, classes: np.ndarray) -> Re
     )
 
 
-def estimated_accuracy(extra: np.ndarray) -> tuple[float, float, float]:
-    """The share of right predictions, each answer counting 1 / its probability, with a normal interval of a ratio.
+def estimated(extra: np.ndarray, classes: np.ndarray) -> Quality:
+    """The estimates of ``askance.quality`` from the files of events and answers."""
+    from askance.quality.bins import SQUARE_UNIT, UNIT
+    from askance.quality.ledger import Ledger, Settings
 
-    Four answers' worth of doubt is added, two right and two wrong, which keeps an interval honest whose answers were
-    all right (Agresti and Coull, The American Statistician 52, 1998).
-    """
-    weight, right, squares, right_squares = (
-        float(extra[place]) for place in (WEIGHT, RIGHT, WEIGHT_SQUARED, RIGHT_SQUARED)
+    n = len(classes)
+    ledger = Ledger(Settings.of(classes, None, 0.5, 0.9, LEVEL))
+    tally, bins = ledger.tally, ledger.settings.score_bins
+    events = extra[events_at(n, 0, 0) :][: DEPTHS * n].reshape(n, DEPTHS)
+    answers, odds, squares = (
+        extra[answers_at(n, 0, 0, 0) + part * answers_apart(n) :][: answers_apart(n)].reshape(n, n, DEPTHS)
+        for part in range(3)
     )
-    if weight == 0.0:
-        return float("nan"), 0.0, 1.0
-    unit = squares / weight  # the weight of a typical answer
-    share = right / weight
-    centre = (right + 2.0 * unit) / (weight + 4.0 * unit)
-    variance = (1.0 - 2.0 * centre) * right_squares + centre * centre * squares + unit * unit
-    reach = NORMAL_95 * sqrt(max(0.0, variance)) / (weight + 4.0 * unit)
-    return share, max(0.0, centre - reach), min(1.0, centre + reach)
+    # an answer that comes late may be filed elsewhere than its event: no file has more answers than events
+    answered = answers.sum(axis=0)
+    events = np.maximum(events, answered)
+    scale = 0.5 ** np.arange(DEPTHS)  # only the ratios within a depth matter
+    tally.events[::bins, :DEPTHS] = events
+    tally.asked[::bins, :DEPTHS] = answered  # of questions without an answer the state knows nothing
+    tally.answered[:, ::bins, :DEPTHS] = answers
+    tally.odds[:, ::bins, :DEPTHS] = np.rint(odds * scale * UNIT)
+    tally.squares[:, ::bins, :DEPTHS] = np.rint(squares * scale * scale * SQUARE_UNIT)
+    return ledger.quality()

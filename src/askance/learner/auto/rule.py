@@ -9,15 +9,15 @@ import numpy as np
 
 from askance.errors import InvalidParameter
 from askance.learner.auto import committee
-from askance.learner.auto.committee import CLASSES, LEADER, LOSS, PER_CLASS, PER_MEMBER, VOICE
+from askance.learner.auto.layout import CENTRED, LEADER, LOSS, MODEST, PER_MEMBER, VOICE, members_at
 from askance.learner.auto.members import BLOCK, LINE_UP, Member
 from askance.learner.auto.report import Report, report
-from askance.learner.auto.views import ALL, CENTRED, STANDARD, WORK_ROWS
+from askance.learner.auto.views import ALL, MOST_CENTRED, STANDARD, WORK_ROWS
 from askance.learner.rule import Kernels, UpdateRule, parameter, positive
 from askance.learner.state import State
 
 OBJECTIVES = ("accuracy", "balanced", "f1", "cost")
-MOST_FULL = 260  # features, up to which they are centred, and members keep full covariances ...
+MOST_FULL = 260  # features, up to which members keep full covariances ...
 MOST_NUMBERS = 8_000_000  # ... if these have no more numbers than this together
 CAPACITY = 16  # steps that a covariance puts off
 
@@ -44,10 +44,14 @@ class Committee(UpdateRule):
         The power of a class's weight with which it counts in learning; 0: all classes alike.
     predicted_part : float, default 0.4
         How much the shares of the classes are those of the recent predictions, rather than of the answers.
+    midway : float, default 1.0
+        Two classes, ``balanced``: how far the line between them moves from 0 to half way between their mean margins.
     members : str, default "all"
         Names of members, with commas between, to have some only.
     full : bool, default True
         Full covariances where there are few features.
+    modest : bool, default True
+        Whether the constant is as large as one of the other features, rather than as all of them together.
     """
 
     objective: str = "balanced"
@@ -56,8 +60,10 @@ class Committee(UpdateRule):
     importance: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     balancing: float = parameter(1.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     predicted_part: float = parameter(0.4, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
+    midway: float = parameter(1.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     members: str = "all"
     full: bool = True
+    modest: bool = True
 
     weighted = True
     weighs_itself: ClassVar = True
@@ -89,12 +95,12 @@ class Committee(UpdateRule):
     def parameters(self) -> np.ndarray:
         head = [
             OBJECTIVES.index(self.objective), self.ratio, self.sharpness, self.importance, self.balancing,
-            self.predicted_part,
+            self.predicted_part, self.midway,
         ]  # fmt: skip
         return np.array(head + [number for member in self.line_up for number in member.row], np.float64)
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
-        return (*super().layout(n_classes), self.line_up, self.full)
+        return (*super().layout(n_classes), self.line_up, self.full, self.modest)
 
     # --- the arrays --------------------------------------------------------------------------------------
 
@@ -103,14 +109,13 @@ class Committee(UpdateRule):
         vectors = n_classes if self.keeps_vector_per_class(n_classes) else 1
         members = len(self.line_up)
         covariances = sum(member.has_covariance for member in self.line_up) * vectors
-        is_small = n_features <= MOST_FULL
-        if not (self.full and is_small and covariances * width * width <= MOST_NUMBERS):
+        if not (self.full and n_features <= MOST_FULL and covariances * width * width <= MOST_NUMBERS):
             covariances = 0
         table = np.zeros((width, 2 * members + 2, vectors))
         for place, member in enumerate(self.line_up):
             table[:, 2 * place + 1, :] = member.variance
         rows = covariances * width
-        head = CLASSES + PER_CLASS * n_classes + PER_MEMBER * members
+        head = members_at(n_classes) + PER_MEMBER * members
         state = State(
             table=table,
             matrix=np.zeros((rows, width if rows else 0)),
@@ -120,7 +125,8 @@ class Committee(UpdateRule):
             variances=np.zeros(members * vectors),
             work=np.zeros((WORK_ROWS, max(width, CAPACITY))),
         )
-        state.extra[CENTRED] = is_small
+        state.extra[CENTRED] = n_features <= MOST_CENTRED
+        state.extra[MODEST] = self.modest
         state.extra[head - PER_MEMBER * members + VOICE : head : PER_MEMBER] = 1.0 / members
         for block in range(covariances):
             variance = self.line_up[block // vectors].variance
@@ -171,8 +177,8 @@ class Committee(UpdateRule):
     def _begin_standardised(self, state: State, n_classes: int) -> None:
         fresh = self.start(len(state.table) - 1, n_classes)
         state.table[:, -2:, :] = 0.0
-        losses = state.extra[CLASSES + PER_CLASS * n_classes + LOSS :: PER_MEMBER][: len(self.line_up)]
-        voices = state.extra[CLASSES + PER_CLASS * n_classes + VOICE :: PER_MEMBER][: len(self.line_up)]
+        losses = state.extra[members_at(n_classes) + LOSS :: PER_MEMBER][: len(self.line_up)]
+        voices = state.extra[members_at(n_classes) + VOICE :: PER_MEMBER][: len(self.line_up)]
         for place, member in enumerate(self.line_up):
             if member.view == STANDARD:
                 state.table[:, 2 * place : 2 * place + 2, :] = fresh.table[:, 2 * place : 2 * place + 2, :]
