@@ -134,16 +134,18 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
 
 
 def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
-    """An ask as the label page gets it. Random samples are blind: no suggestion that could sway the answer."""
+    """An ask as the label page gets it. The suggestion is the most probable class, where a model that is to find a rare
+    class may predict that. Random samples are blind: no suggestion that could sway the answer."""
     row = session.one(
-        "SELECT id, seq, fields, time, received, predicted, probabilities, version FROM events WHERE seq = ?",
+        "SELECT id, seq, fields, time, received, probabilities, version FROM events WHERE seq = ?",
         (ask.event,),
     )
     assert row is not None
     fields = msgspec.json.decode(row[2])
     blind = ask.why in (AUDIT, COLD_START)
-    chances = msgspec.json.decode(row[6])
-    label = state.classes[row[5]]
+    chances: list[float] = msgspec.json.decode(row[5])
+    chance = max(chances)
+    best = chances.index(chance)
     assert ask.deadline is not None
     return {
         "id": ask.id,
@@ -160,18 +162,18 @@ def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
         "suggestion": None
         if blind
         else {
-            "label": label,
-            "probability": chances[row[5]],
+            "label": state.classes[best],
+            "probability": chance,
             "probabilities": dict(zip(state.classes, chances, strict=True)),
-            "model": row[7],
+            "model": row[6],
         },
         "why": {
             "code": ask.why,
             "probability": ask.probability,
-            "text": reason(ask.why, label, chances[row[5]], ask.probability),
+            "text": reason(ask.why, state.classes[best], chance, ask.probability),
         },
         "audit": bool(ask.audit),
-        "explanation": [] if blind else state.learner.explain(fields, row[5]),
+        "explanation": [] if blind else state.learner.explain(fields, best),
         "skips": ask.skips,
         "created": iso(ask.created),
     }

@@ -34,6 +34,7 @@ from askance.learner.auto.layout import (
 )
 from askance.learner.auto.members import ROW, VIEW, learn_member, own_state
 from askance.learner.auto.views import see, seen_as, watch
+from askance.learner.compile import on_its_own
 from askance.learner.prototypes import best_except, judge
 from askance.learner.sparse import dot, side
 from askance.learner.state import Score
@@ -65,6 +66,7 @@ def place_of(state, member):
 # --- predict ---------------------------------------------------------------------------------------------
 
 
+@on_its_own
 def margin(parameters, state, event):
     """Predict, and change nothing."""
     see(state, event)
@@ -72,6 +74,7 @@ def margin(parameters, state, event):
     return speak(parameters, state)
 
 
+@on_its_own
 def score(parameters, state, event):
     """Predict an event of the stream, which is also one to learn the features and the shares of the classes from."""
     watch(state, event)
@@ -84,6 +87,7 @@ def score(parameters, state, event):
     return said
 
 
+@on_its_own
 def score_members(parameters, state, event):
     """Everybody's scores, into ``state.variances``, which is room for them."""
     vectors = state.scores.size
@@ -145,6 +149,7 @@ def are_at_odds(parameters, state, predicted):
 # --- learn -----------------------------------------------------------------------------------------------
 
 
+@on_its_own
 def learn(parameters, state, event, answer, said, weight):
     """Judge everybody, let everybody learn. The scores are those of the last prediction, which was of this event."""
     vectors = state.scores.size
