@@ -16,8 +16,8 @@ ALGORITHM = "auto"
 """What learns unless the configuration says otherwise."""
 
 HASH_BITS, AUTO_HASH_BITS, AUTO_HASH_BITS_OF_MANY = 18, 16, 14
-"""Columns for words and categories, as a power of two. ``auto`` keeps ten learners, and one of each for each class
-where there are more than two: 12 MB for two classes, 3 MB for each of several."""
+"""Columns for words and categories, as a power of two. ``auto`` keeps twelve learners, and one of each for each class
+where there are more than two: 18 MB for two classes, 4 MB for each of several."""
 
 DEFAULT_FILE = "askance.toml"
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
