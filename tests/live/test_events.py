@@ -125,8 +125,8 @@ def test_labels_from_elsewhere_are_learned_once_and_only_replaced_on_demand(serv
     batch = service.post(
         "/v1/labels", [{"event": "nobody", "label": "ham"}, {"event": "b", "label": "egg"}, body]
     ).json()
-    assert [item["status"] for item in batch["items"]] == [404, 422, 200]
-    assert batch["items"][2]["duplicate"] is True  # a late retry of the first request changes nothing
+    assert [item["status"] for item in batch["items"]] == [404, 422, 409]
+    assert batch["items"][2]["code"] == "already_labeled"  # a late retry of the first request changes nothing
     states = [answer["state"] for answer in service.get("/v1/events/a").json()["answers"]]
     assert states == ["superseded", "learned"]
 

@@ -44,7 +44,7 @@ class Ask:
 
     def __init__(self, number, now):
         self.number, self.state, self.holder, self.deadline = number, "open", None, 0.0
-        self.deliveries, self.skips, self.aside = 0, 0, {}
+        self.deliveries, self.skips, self.aside, self.unsure = 0, 0, {}, set()
         self.expires = now + TIME_TO_LIVE
 
 
@@ -172,6 +172,8 @@ class QueueMachine(RuleBasedStateMachine):
         ask = self.questions[number]
         given = self.new_answer(number, f"{number}.{ask.deliveries}", None, reason)
         outcome = self.do(lambda session, state: answers.skip(session, state, name, number, given))["outcome"]
+        if reason == "unsure":
+            ask.unsure.add(name)
         if ask.state not in ("open", "leased", "parked"):
             assert outcome == "extra"
             return multiple()
@@ -181,7 +183,7 @@ class QueueMachine(RuleBasedStateMachine):
             ask.state, ask.holder = "closed", None
             return multiple()
         ask.aside[name] = queue.FOR_EVER if reason == "unsure" else self.clock.now() + LATER
-        ask.skips += reason == "unsure"
+        ask.skips = len(ask.unsure) if reason == "unsure" else ask.skips
         parked = ask.skips >= 2
         assert outcome == ("later" if reason == "later" else "parked" if parked else "returned")
         if holds:

@@ -73,6 +73,11 @@ def test_the_root_is_about_all_of_them(both):
     assert both.get("/static/askance.css", follow_redirects=True).status_code == 200
 
 
+def test_each_stream_says_where_its_interface_begins(both):
+    for name in ("spam", "fraud"):
+        assert both.get(f"/{name}/openapi.json").json()["servers"] == [{"url": f"/{name}"}]
+
+
 def test_what_is_nowhere_is_a_sentence(both):
     assert both.get("/v1/stats").status_code == 404
     assert both.post("/v1/events", {"fields": {}}).json()["code"] == "not_found"

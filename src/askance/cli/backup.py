@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from askance.cli.command import Command
-from askance.cli.live import add_config, opened, read_config
+from askance.cli.live import add_config, opened, or_by_http, read_config
 from askance.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def run_rebuild(options: argparse.Namespace) -> int:
     from askance.live.rebuild import rebuild_offline
 
     with opened(config) as database:
-        database.own()
+        with or_by_http(config, "POST /v1/model/rebuild"):
+            database.own()
         found = rebuild_offline(database, config, options.check)
     print(f"model {found['model']}, digest {found['digest']}, {found['left_out']} answers left out")
     if options.check and not found["same"]:

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from askance.cli.command import Command
-from askance.cli.live import add_config, opened, read_config
+from askance.cli.live import add_config, opened, or_by_http, read_config
+from askance.errors import InvalidParameter
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,14 +19,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
+    path = Path(options.file)
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InvalidParameter(f"cannot read {options.file!r}: {error.strerror}.") from None
     from askance.live.engine import Engine
     from askance.live.importing import import_items, read_file
 
     with opened(config) as database:
         engine = Engine(database, config)
-        engine.start()
+        with or_by_http(config, "the file at POST /v1/import"):
+            engine.start()
         try:
-            items = read_file(Path(options.file), config.server.json_depth, options.label)
+            items = read_file(path, config.server.json_depth, options.label)
             done = import_items(engine, items, "import")
         finally:
             engine.stop()

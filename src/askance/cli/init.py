@@ -5,44 +5,51 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from askance.cli.command import Command
-from askance.cli.live import add_config
+from askance.cli.live import add_config, need_live_packages, read_config
 from askance.errors import InvalidParameter
 
+if TYPE_CHECKING:
+    from askance.live.config import Config
+
 TEMPLATE = """\
-# Settings of 'askance serve'. Everything but classes can be left out; what is shown is what holds then.
+# Settings of 'askance serve'. Everything but classes can be left out; what is shown is what holds then, except where it
+# says 'for example'.
 
 # name = "..."    # among several streams: its part of the addresses; the name of this file unless given
 title = {title}
 
-# The labels there are, two or more. Of two, the second in the alphabet is the positive one.
+# The labels there are, two or more, in the order of the keys and buttons. The order may change at any restart; once
+# there are events, the labels may not. Of two, the second in the alphabet is the positive one.
 classes = {classes}
 
 # Where everything is kept: a file beside this one, or "postgresql://user@host/database".
 store = {store}
 
 # What the fields of an event are: "number", "category", "text" or "ignore". Others are guessed by their first value.
+# For example:
 [fields]
 # text = "text"
 # amount = "number"
 # country = "category"
 
-# Changing this section, classes or fields takes an 'askance rebuild'.
+# Once there are events, a change of this section or of the fields takes an 'askance rebuild'.
 [model]
 # algorithm = "auto"    # needs no tuning; 'askance algorithms' lists the others
 # seed = 0
 
 # [model.parameters]
-# objective = "balanced"    # what auto is to be good at: the mean recall of the classes, or "accuracy", or "f1"
+# objective = "accuracy"    # what auto is to be good at; "balanced" or "f1" find more of a rare class, at a price
 
 # How much is asked. May be changed at any restart.
 [asking]
-# rate = 0.05         # share of the events that are asked about
+# rate = 0.05         # share of the events that are asked about, after the first 40 questions
 # audit = 0.05        # share of the questions that are a random sample, by which the model is judged
-# per_hour = 60       # questions, at most
-# per_day = 500
-# total = 10000
+# per_hour = 60       # questions at most, for example: there is no limit unless one is given
+# per_day = 500       # for example
+# total = 10000       # for example
 
 [queue]
 # lease = "10m"         # how long a question stays with the person who took it
@@ -62,53 +69,97 @@ store = {store}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
-    parser.add_argument("--classes", required=True, metavar="A,B", help="the labels there are, with commas between")
-    parser.add_argument("--title", default="askance", metavar="TEXT", help="what the pages say at the top")
+    parser.add_argument("--classes", metavar="A,B", help="the labels there are, with commas between")
+    parser.add_argument("--title", metavar="TEXT", help="what the pages say at the top (default: askance)")
 
 
 def run(options: argparse.Namespace) -> int:
-    from askance.live.config import is_postgres
-
-    classes = [word.strip() for word in options.classes.split(",") if word.strip()]
+    need_live_packages()
     path = Path(options.config)
     if path.exists():
-        raise InvalidParameter(f"{str(path)!r} exists already; choose another name with --config, or remove it.")
+        return create_for(path, options)
+    if options.classes is None:
+        raise InvalidParameter("say which labels there are, such as --classes ham,spam.")
     store = options.store or "askance.db"
     text = TEMPLATE.format(
-        title=json.dumps(options.title, ensure_ascii=False),
-        classes=json.dumps(classes, ensure_ascii=False),
+        title=json.dumps(options.title or "askance", ensure_ascii=False),
+        classes=json.dumps(words(options.classes), ensure_ascii=False),
         store=json.dumps(store, ensure_ascii=False),
     )
-    create(path, text)
-    where = "the tables in " + store.rsplit("@")[-1] if is_postgres(store) else repr(str(path.parent / store))
-    print(f"Wrote {str(path)!r} and {where}. Next: askance serve --config {path}")
+    config = create(path, text)
+    print(f"Wrote {str(path)!r} and {shown(config.store)}. Next: {next_step(path)}")
     return 0
 
 
-def create(path: Path, text: str) -> None:
+def create_for(path: Path, options: argparse.Namespace) -> int:
+    """Settings that exist get the store they name, where that is missing."""
+    from askance.live.problems import StoreExists
+
+    config = read_config(options)
+    if options.classes is not None and sorted(words(options.classes)) != config.model.classes:
+        raise InvalidParameter(
+            f"{str(path)!r} exists already and names other classes; leave --classes out to create the store of that "
+            "file, or choose another name with --config."
+        )
+    if options.title not in (None, config.title):
+        raise InvalidParameter(f"{str(path)!r} exists already with another title; change it in that file.")
+    try:
+        create_store(config)
+    except StoreExists:
+        raise InvalidParameter(
+            f"{str(path)!r} exists already, and so does its store, {shown(config.store)}; go on with "
+            f"'{next_step(path)}', or choose another name with --config."
+        ) from None
+    print(f"{str(path)!r} exists already; created {shown(config.store)} for it. Next: {next_step(path)}")
+    return 0
+
+
+def words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def shown(store: str) -> str:
+    from askance.live.config import is_postgres
+
+    return "the tables in " + store.rsplit("@")[-1] if is_postgres(store) else repr(store)
+
+
+def next_step(path: Path) -> str:
+    return "askance serve" if str(path) == "askance.toml" else f"askance serve --config {path}"
+
+
+def create(path: Path, text: str) -> Config:
     """Write the settings and create the store; neither is left behind if the other fails."""
     import tomllib
 
     from askance.live.config import from_document
+
+    config = from_document(tomllib.loads(text), path.parent)
+    create_store(config)
+    path.write_text(text, "utf-8")
+    path.chmod(0o600)
+    return config
+
+
+def create_store(config: Config) -> None:
+    """An empty store."""
     from askance.live.state import first_rows
     from askance.live.store import open_store
 
-    config = from_document(tomllib.loads(text), path.parent)
     database = open_store(config.store, create=True)
     try:
         with database.write() as session:
             first_rows(session, config)
     finally:
         database.close()
-    path.write_text(text, "utf-8")
-    path.chmod(0o600)
 
 
 command = Command(
     name="init",
     summary="write settings and an empty store for the live service",
-    description="Write askance.toml, with every setting explained, and create the store it names.",
-    epilog="examples:\n  askance init --classes ham,spam\n"
+    description="Write askance.toml, with every setting explained, and create the store it names.\n"
+    "Where the file exists, create only the store, if it is missing.",
+    epilog="examples:\n  askance init --classes ham,spam\n  askance init --config mine.toml\n"
     "  askance init --classes ok,fraud --store postgresql://askance@db/askance\n",
     configure=configure,
     run=run,

@@ -77,3 +77,16 @@ def opened(config: Config) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+@contextmanager
+def or_by_http(config: Config, request: str) -> Iterator[None]:
+    """Where a service works on the store, say which request does the same."""
+    from askance.live.problems import StartError, StoreInUse
+
+    try:
+        yield
+    except StoreInUse:
+        raise StartError(
+            f"another askance works on {config.store.rsplit('@')[-1]!r}; stop it first, or send it {request}."
+        ) from None

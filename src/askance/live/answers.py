@@ -149,7 +149,7 @@ def _skipped(session: Session, state: State, annotator: str, ask: Ask, reason: s
         "ON CONFLICT (ask, annotator) DO UPDATE SET until = excluded.until",
         (ask.id, annotator, until),
     )
-    skips = ask.skips + unsure
+    skips = _unsure(session, ask.id, annotator) + 1 if unsure else ask.skips
     parked = skips >= settings.park_after
     session.execute("UPDATE asks SET skips = ? WHERE id = ?", (skips, ask.id))
     if holds:
@@ -158,6 +158,16 @@ def _skipped(session: Session, state: State, annotator: str, ask: Ask, reason: s
             ("parked" if parked else "open", ask.id),
         )
     return "later" if not unsure else "parked" if parked else "returned"
+
+
+def _unsure(session: Session, ask: int, besides: str = "") -> int:
+    """How many people, one left out, are unsure about an ask."""
+    found = session.value(
+        "SELECT count(DISTINCT annotator) FROM answers "
+        "WHERE ask = ? AND annotator <> ? AND kind = 'skip' AND reason = 'unsure' AND state = 'skipped'",
+        (ask, besides),
+    )
+    return int(found)
 
 
 def take_back(session: Session, state: State, identifier: str, before: str, after: str) -> None:
@@ -191,9 +201,9 @@ def undo(session: Session, state: State, annotator: str, identifier: str) -> dic
         ask = find(session, number)
         if kind == "skip":
             session.execute("DELETE FROM set_aside WHERE ask = ? AND annotator = ?", (number, annotator))
-            if reason == "unsure" and ask.skips:
-                session.execute("UPDATE asks SET skips = skips - 1 WHERE id = ?", (number,))
-                ask = ask._replace(skips=ask.skips - 1)
+            if reason == "unsure":
+                ask = ask._replace(skips=_unsure(session, number))
+                session.execute("UPDATE asks SET skips = ? WHERE id = ?", (ask.skips, number))
         if _is_free(session, ask, event):
             returned = lease_again(session, state, annotator, ask)
     return {"answer_id": identifier, "outcome": "correction" if before == "learned" else "withdrawn", "ask": returned}
@@ -211,19 +221,19 @@ def _is_free(session: Session, ask: Ask, event: int) -> bool:
 def label(
     session: Session, state: State, source: str, event_id: str, place: int, identifier: str | None, replace: bool
 ) -> dict[str, Any]:
-    """A label by event from any source: late truth, another tool. The same again changes nothing."""
+    """A label by event from any source: late truth, another tool. What the source says already changes nothing."""
     row = session.one("SELECT seq, asked FROM events WHERE id = ?", (event_id,))
     if row is None:
         raise Problem("unknown_event", f"there is no event {event_id!r}; send it to /v1/events first, then its label.")
     event, ask = row
-    name = identifier or f"label:{source}:{event_id}"
     said = {"event": event_id, "label": state.classes[place]}
     digest = digest_of([said, "label"])
-    before = session.one("SELECT digest, response, state FROM answers WHERE id = ?", (name,))
-    if before is not None and bytes(before[0]) == digest and before[2] != "undone":
-        return {**msgspec.json.decode(before[1]), "duplicate": True}
-    if before is not None and identifier is not None:
-        raise Problem("answer_id_reused", f"the id {identifier!r} was used for another label; make a new one.")
+    if identifier is not None:
+        before = session.one("SELECT digest, response, state FROM answers WHERE id = ?", (identifier,))
+        if before is not None and bytes(before[0]) == digest and before[2] != "undone":
+            return {**msgspec.json.decode(before[1]), "duplicate": True}
+        if before is not None:
+            raise Problem("answer_id_reused", f"the id {identifier!r} was used for another label; make a new one.")
     valid = session.one(
         "SELECT id, label, state, annotator FROM answers WHERE event = ? AND state IN ('waiting', 'learned') "
         "ORDER BY seq DESC LIMIT 1",
@@ -231,6 +241,8 @@ def label(
     )
     status = "waiting"
     if valid is not None and valid[1] == place:
+        if identifier is None and (said_before := _said_before(session, event, source, place)) is not None:
+            return {**said_before, "duplicate": True}
         status = "extra"
     elif valid is not None:
         if not replace:
@@ -240,8 +252,7 @@ def label(
                 'send "replace": true to correct it.',
             )
         take_back(session, state, valid[0], valid[2], "superseded")
-    if before is not None:
-        name = f"{name}:{state.answers + 1}"
+    name = identifier or _new_name(session, state, f"label:{source}:{event_id}")
     given = Given(name, digest, None, place, None, None, None, valid[0] if valid and status == "waiting" else None)
     if ask and status == "waiting":
         session.execute(
@@ -256,3 +267,23 @@ def label(
         "duplicate": False,
     }
     return store(session, state, given, "label", ask or None, event, source, status, response)
+
+
+def _said_before(session: Session, event: int, source: str, place: int) -> dict[str, Any] | None:
+    """What was answered to the same label from the same source, where that still stands."""
+    row = session.one(
+        "SELECT response FROM answers WHERE event = ? AND annotator = ? AND kind = 'label' AND label = ? "
+        "AND state IN ('waiting', 'learned', 'extra') ORDER BY seq DESC LIMIT 1",
+        (event, source, place),
+    )
+    return None if row is None else msgspec.json.decode(row[0])
+
+
+def _new_name(session: Session, state: State, name: str) -> str:
+    """A name for a label that came without one: the same where it is free, so that it can be guessed."""
+    number = state.answers + 1
+    found = name
+    while session.one("SELECT 1 FROM answers WHERE id = ?", (found,)) is not None:
+        found = f"{name}:{number}"
+        number += 1
+    return found

@@ -69,6 +69,18 @@ def parse(content: bytes, depth: int) -> Any:
     return value
 
 
+def is_lines(content: bytes) -> bool:
+    """Whether a body that is no JSON document is one object a line: its first line is whole, and others follow."""
+    first, _, rest = content.strip().partition(b"\n")
+    if not first.startswith(b"{") or not rest:
+        return False
+    try:
+        msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
 def parse_lines(content: bytes, depth: int, most: int) -> list[Any]:
     """Documents a line, each parsed or a problem."""
     lines = [line for line in content.split(b"\n") if line.strip()]
@@ -118,6 +130,12 @@ def _explained(content: bytes, reason: str) -> Problem:
         return _malformed(content, place, f"{error} is not a number that can be used")
     except json.JSONDecodeError as error:
         place = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
+        if error.msg == "Extra data":
+            return Problem(
+                "malformed",
+                f"the body goes on after the end of its JSON (byte {place:,}); several objects are sent as an array, "
+                "or one a line.",
+            )
         return _malformed(content, place, f"this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}")
     except (ValueError, RecursionError):
         pass

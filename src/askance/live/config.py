@@ -86,6 +86,7 @@ class Server:
     json_depth: int = 32
     batch_events: int = 1_000
     fields: int = 10_000
+    new_fields: int = 2_000
     receipt_seconds: float = 15.0
     concurrency: int = 256
     requests_per_second: float = 5_000.0
@@ -103,6 +104,8 @@ class Config:
     title: str
     store: str
     model: Model
+    classes: list[str]
+    """In the order of the file, which is that of the pages; the model sorts them."""
     asking: Asking = Asking()
     queue: Queue = Queue()
     server: Server = Server()
@@ -153,6 +156,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         title=_text(document.get("title", "askance"), "title"),
         store=place,
         model=model,
+        classes=list(document["classes"]),
         asking=_asking(_table(document, "asking")),
         queue=_section(
             Queue, _table(document, "queue"), "queue", ("lease", "learn_after", "time_to_live", "freshness", "later")

@@ -27,7 +27,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
     with database.read() as session:
         findings += _log(session) + _checkpoints(session)
         try:
-            check_model(dict(session.all("SELECT name, value FROM meta")), config)
+            check_model(session, config)
         except StartError as error:
             return [*findings, str(error)]
         if deep and not compare(session, config)["same"]:

@@ -26,7 +26,7 @@ from askance.live.learning import learn_due
 from askance.live.memory import give_back
 from askance.live.problems import Problem
 from askance.live.replay import save_checkpoint
-from askance.live.state import State, follow_settings, name_store
+from askance.live.state import State, adopt_model, follow_settings, name_store
 from askance.live.store.database import Database, Outcome, Session, StoreBusy, StoreError, StoreFull
 
 log = logging.getLogger("askance")
@@ -74,6 +74,8 @@ class Engine:
     def start(self) -> None:
         """Own the store, read the state, and begin."""
         self.database.own()
+        with self.database.write() as session:
+            adopt_model(session, self.config)
         with self.database.read() as session:
             self.state.load(session)
         with self.database.write() as session:

@@ -14,9 +14,14 @@ from askance.features.text import words
 if TYPE_CHECKING:
     from askance.live.learner import Learner
 
+MOST_WORDS, MOST_FIELDS = 5, 3  # effects: more is noise to whoever reads
+LEAST_OF_KIND = 1 / 3  # of the strongest word, or of the strongest field: one number must not hide all words
+LEAST_OF_ALL = 1 / 20
+
 
 def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) -> list[dict[str, Any]]:
-    """The strongest effects first: positive ones speak for the class ``label``. Words count singly, not in pairs."""
+    """The few strongest effects, the strongest first: positive ones speak for the class ``label``. Words count singly,
+    not in pairs."""
     if not hasattr(learner.clf, "n_features_in_") or not hasattr(learner.clf, "coef_"):
         return []
     weights = _towards(learner.clf.coef_, label)
@@ -42,8 +47,18 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
         {"field": name, "word": word, "effect": round(float(weights[column]) * value_at.get(column, 0.0), 6)}
         for name, word, column in effects
     ]
-    rated = [item for item in rated if item["effect"] != 0.0]
-    return sorted(rated, key=lambda item: -abs(item["effect"]))[:most]
+    strongest = max((abs(item["effect"]) for item in rated), default=0.0)
+    whole = [item for item in rated if item["word"] is None]
+    spoken = [item for item in rated if item["word"] is not None]
+    few = _few(whole, MOST_FIELDS, strongest) + _few(spoken, MOST_WORDS, strongest)
+    return sorted(few, key=lambda item: -abs(item["effect"]))[:most]
+
+
+def _few(rated: list[dict[str, Any]], most: int, strongest: float) -> list[dict[str, Any]]:
+    """Those that matter beside the strongest of their kind, and beside the strongest of all."""
+    least = max(LEAST_OF_KIND * max((abs(item["effect"]) for item in rated), default=0.0), LEAST_OF_ALL * strongest)
+    telling = [item for item in rated if item["effect"] != 0.0 and abs(item["effect"]) >= least]
+    return sorted(telling, key=lambda item: -abs(item["effect"]))[:most]
 
 
 def _towards(weights: np.ndarray, label: int) -> np.ndarray:

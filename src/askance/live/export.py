@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from askance.features.rows import flatten
 from askance.live.clock import iso
+from askance.live.ingest import as_json
 from askance.live.store.database import Row, Session
 
 PAGE = 500
@@ -86,37 +88,100 @@ def field_names(session: Session) -> list[str]:
 
 
 def as_csv(page: list[Row], answers: dict[int, Row], classes: list[str], names: list[str], head: bool) -> str:
-    """Events as lines of CSV; fields that the first events did not have are in a last column, ``other``, as JSON."""
+    """Events as lines of CSV, which ``as_item_again`` reads.
+
+    Fields that the first events did not have are in a last column, ``other``, as JSON; so is, in an array, the whole
+    event where columns cannot say it: names with dots, lists of objects, what is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if head:
         writer.writerow([safe(name) for name in (*CSV_COLUMNS, *(f"fields.{name}" for name in names), "other")])
+    known = set(names)
     for item in as_objects(page, answers, classes):
         flat = flatten(item["fields"])
-        other = {name: value for name, value in flat.items() if name not in names}
+        other: Any = {name: value for name, value in flat.items() if name not in known}
+        if nested(_without_nothing(flat)) != item["fields"]:
+            other = [item["fields"]]
         prediction, answer = item["prediction"], item["answer"]
         first = [
-            item["id"], item["seq"], item["time"], item["received"], item["label"], answer and answer["annotator"],
-            prediction["label"], prediction["probabilities"][prediction["label"]], prediction["model"],
-            int(item["ask"] is not None), int(bool(item["ask"] and item["ask"]["audit"])),
+            item["id"], item["seq"], _cell(item["time"]), item["received"], item["label"],
+            answer and answer["annotator"], prediction["label"], prediction["probabilities"][prediction["label"]],
+            prediction["model"], int(item["ask"] is not None), int(bool(item["ask"] and item["ask"]["audit"])),
         ]  # fmt: skip
-        cells = [
-            *first,
-            *(_cell(flat.get(name)) for name in names),
-            msgspec.json.encode(other).decode() if other else "",
-        ]
+        cells = [*first, *(_cell(flat.get(name)) for name in names), as_json(other) if other else ""]
         writer.writerow([safe(cell) for cell in cells])
     return out.getvalue()
 
 
+def is_our_csv(head: list[str]) -> bool:
+    """Whether a table was written by ``as_csv``."""
+    return head[: len(CSV_COLUMNS)] == CSV_COLUMNS and head[-1] == "other"
+
+
+def as_item_again(row: dict[str, str]) -> dict[str, Any]:
+    """The event and the label of a line that ``as_csv`` wrote."""
+    cells = {unsafe(name): unsafe(cell) for name, cell in row.items() if name and cell}
+    flat = {name[7:]: _value(cell) for name, cell in cells.items() if name.startswith("fields.")}
+    other = _value(cells.get("other", "{}"))
+    if isinstance(other, dict):
+        flat |= other
+    return {
+        "id": cells.get("id"),
+        "time": _value(cells["time"]) if "time" in cells else None,
+        "label": cells.get("label"),
+        "fields": other[0] if isinstance(other, list) and other else nested(flat),
+    }
+
+
+def nested(flat: dict[str, Any]) -> dict[str, Any]:
+    """Fields by their full names, each inside those before its dots.
+
+    >>> nested({"sender.country": "fr", "size": 3})
+    {'sender': {'country': 'fr'}, 'size': 3}
+    """
+    found: dict[str, Any] = {}
+    for name, value in flat.items():
+        *outer, last = name.split(".")
+        inside = found
+        for part in outer:
+            step = inside.setdefault(part, {})
+            if not isinstance(step, dict):
+                return flat
+            inside = step
+        if last in inside:
+            return flat
+        inside[last] = value
+    return found
+
+
+def _without_nothing(flat: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in flat.items() if value is not None}
+
+
 def _cell(value: Any) -> Any:
-    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
+    """A value as a cell: texts as they are, unless they would be read as something else."""
+    if value is None or (isinstance(value, str) and value and _value(value) == value):
         return value
-    return msgspec.json.encode(value).decode()
+    return as_json(value)
+
+
+def _value(cell: str) -> Any:
+    """What ``_cell`` wrote."""
+    try:
+        return msgspec.json.decode(cell)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return cell
 
 
 def safe(cell: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + cell
-    return cell
+    return f"'{cell}" if isinstance(cell, str) and not _NUMBER.fullmatch(cell) and _FORMULA.match(cell) else cell
+
+
+def unsafe(cell: str) -> str:
+    """What a cell was before ``safe``."""
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

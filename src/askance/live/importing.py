@@ -8,12 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from askance.errors import BadLine
+from askance.errors import InvalidInput
 from askance.live import answers
 from askance.live.body import parse
 from askance.live.engine import Engine
+from askance.live.export import as_item_again, is_our_csv
 from askance.live.ingest import Event, name_of, read_event
 from askance.live.problems import Problem
 from askance.live.state import State
@@ -21,6 +20,7 @@ from askance.live.store.database import Session
 
 CHUNK = 200
 MOST_PROBLEMS = 100
+LONGEST_CELL = 10_000_000
 
 
 def import_items(engine: Engine, items: Iterable[Any], source: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _import(engine: Engine, items: list[Any], source: str, done: dict[str, int])
         if isinstance(outcome, Problem):
             yield number, outcome
         else:
-            done["labels"] += not outcome["duplicate"]
+            done["labels"] += outcome["outcome"] == "accepted" and not outcome["duplicate"]
 
 
 def _event(engine: Engine, item: Any) -> Event | Problem:
@@ -131,19 +131,32 @@ def _choices(task: dict[str, Any]) -> Iterator[str]:
 
 
 def read_file(path: Path, depth: int, label: str = "label") -> Iterator[Any]:
-    """The items of a file: .csv, .json (an array) or lines of JSON."""
+    """The items of a file: .csv, .json (an array) or lines of JSON; a line that cannot be read is a problem."""
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file):
-                yield as_item({name: cell for name, cell in row.items() if name and cell not in ("", None)}, label)
+        try:
+            yield from _read_table(path, label)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{path.name!r} cannot be read as CSV in UTF-8: {error}.") from None
         return
     with path.open("rb") as lines:
         if lines.peek(1)[:1] == b"[":
-            yield from (as_item(value, label) for value in msgspec.json.decode(lines.read()))
+            yield from (as_item(value, label) for value in parse(lines.read(), depth + 1))
             return
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
                     yield as_item(parse(line, depth), label)
                 except Problem as problem:
-                    raise BadLine(path.name, number, None, problem.detail) from None
+                    yield Problem(problem.code, f"line {number} of {path.name!r}: {problem.detail}")
+
+
+def _read_table(path: Path, label: str) -> Iterator[Any]:
+    csv.field_size_limit(LONGEST_CELL)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        is_ours = is_our_csv(list(rows.fieldnames or []))
+        for row in rows:
+            if is_ours:
+                yield as_item_again(row)
+            else:
+                yield as_item({name: cell for name, cell in row.items() if name and cell not in ("", None)}, label)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import msgspec
 
 from askance.errors import AskanceError
+from askance.features.rows import FieldError, flatten
 from askance.live.asking import AUDIT, COLD_START
 from askance.live.problems import Problem
 from askance.live.state import State
@@ -110,10 +112,11 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
     for event in events:
         if event.id not in seen and event.id not in fresh:
             fresh[event.id] = event
-    decisions = state.learner.decide([(event.fields, now) for event in fresh.values()], state.seq)
+    new: dict[str, dict[str, Any] | Problem] = dict(_too_new(state, list(fresh.values())))
+    taken = [event for event in fresh.values() if event.id not in new]
+    decisions = state.learner.decide([(event.fields, now) for event in taken], state.seq)
     rows, asks = [], []
-    new: dict[str, dict[str, Any] | Problem] = {}
-    for event, decided in zip(fresh.values(), decisions, strict=True):
+    for event, decided in zip(taken, decisions, strict=True):
         if isinstance(decided, AskanceError):
             code = "too_many_fields" if "number of different fields" in str(decided) else "invalid"
             new[event.id] = Problem(code, str(decided))
@@ -143,9 +146,33 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
     if asks:
         session.many(INSERT_ASK, asks)
         state.count("asks", len(asks))
-        state.count("audits", sum(ask[4] for ask in asks))
+        state.count("audits", sum(ask[2] == AUDIT for ask in asks))
         keep_within(session, state)
     return [_outcome(event, seen, fresh, new) for event in events]
+
+
+def _too_new(state: State, events: list[Event]) -> Iterator[tuple[str, Problem]]:
+    """Events that bring too many names of fields at once; the first of a stream may bring any."""
+    most, known = state.config.server.new_fields, state.learner.features.kinds.keys()
+    first: set[str] = set()
+    for place, event in enumerate(events):
+        if len(event.text) <= 2 * most:  # an item of a list, the shortest field there is, takes two
+            continue
+        try:
+            names = flatten(event.fields).keys()
+        except FieldError:
+            continue
+        if not place and not state.totals["events"]:
+            first = set(names)
+        elif len(new := names - known - first) > most:
+            yield (
+                event.id,
+                Problem(
+                    "too_many_fields",
+                    f"the event brings {len(new):,} fields that none before had, and at most {most:,} are taken at "
+                    "once (server.new_fields); are there identifiers among the names of the fields?",
+                ),
+            )
 
 
 def _outcome(

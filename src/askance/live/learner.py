@@ -26,7 +26,7 @@ from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.learner.trace import Decision
 from askance.live.asking import Exploring, budget_of
 from askance.live.calibration import Calibration
-from askance.live.config import Asking, Model
+from askance.live.config import ALGORITHM, Asking, Model
 from askance.live.watching import Watch
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
@@ -79,6 +79,8 @@ def classifier(model: Model, asking: Asking) -> Any:
     import askance
 
     parameters = {"intercept": True, **model.parameters}
+    if model.algorithm == ALGORITHM and not parameters.keys() & {"objective", "costs"}:
+        parameters["objective"] = "accuracy"  # it is judged by that, and suggests what is most probable
     return askance.make(
         model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, keep=0,
         budget=budget_of(asking), **parameters,

@@ -92,6 +92,9 @@ class EngineCollector(Collector):
         yield labeled
         yield GaugeMetricFamily("askance_model_version", "Number of the last answer learned.", value=state.learned)
         yield GaugeMetricFamily(
+            "askance_fields", "Names of fields, of at most server.fields.", value=len(state.learner.features.kinds)
+        )
+        yield GaugeMetricFamily(
             "askance_learner_lag_seconds", "How overdue the oldest answer is.", value=self.service.lag()
         )
         yield GaugeMetricFamily(

@@ -125,7 +125,7 @@ def operation(route: Route) -> dict[str, Any]:
         found["security"] = [{"token": scope}, {"session": scope}]
     if name in BODIES:
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": BODIES[name]}}}
-    if name == "ingest":
+    if name in ("ingest", "labels"):
         found["requestBody"]["content"]["application/x-ndjson"] = {"schema": TEXT}
     return found
 
@@ -153,7 +153,9 @@ def as_markdown() -> str:
         "# HTTP interface of the live service",
         "",
         "Made from the routes themselves, as is `/openapi.json`, which has every shape in full (OpenAPI 3.1). Bodies "
-        "are JSON; `Content-Encoding: gzip` is understood. A token goes into `Authorization: Bearer ...`; the scope "
+        "are JSON; `Content-Encoding: gzip` is understood. Many events or labels at once are an array, or one object "
+        "a line (`application/x-ndjson`, which is recognised without being said too): each has an outcome of its own. "
+        "An id with a slash is written `%2F` in a path. A token goes into `Authorization: Bearer ...`; the scope "
         "`admin` includes the others. Among several streams every path stands behind `/name`. How it all plays "
         "together: [the live service](live.md).",
         "",

@@ -64,3 +64,11 @@ class Problem(AskanceError):
 
 class StartError(AskanceError, OSError):
     """The service cannot start: the sentence names the file and the remedy."""
+
+
+class StoreExists(StartError):
+    """A store that was to be created is there already."""
+
+
+class StoreInUse(StartError):
+    """Another process works on the store."""

@@ -14,6 +14,7 @@ from askance.live.state import State
 from askance.live.store.database import Row, Session
 
 FOR_EVER = 1e12
+FAIRLY_SURE = 0.8  # the probability from which a question is not said to be about doubt
 ASK = "a.id, a.event, a.why, a.probability, a.audit, a.state, a.created, a.skips, a.deliveries, a.annotator, a.deadline"
 
 
@@ -123,7 +124,9 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
         wait = max(1, min(60, int(back - now) + 1)) if back and back < FOR_EVER else 30
         return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", wait)
     if length["leased"]:
-        return Nothing("all_leased", "Every open question is in the hands of another annotator.", 10)
+        own = session.value("SELECT count(*) FROM asks WHERE state = 'leased' AND annotator = ?", (annotator,))
+        whose = "your own hands" if own == length["leased"] else "somebody's hands"
+        return Nothing("all_leased", f"Every open question is in {whose}.", 10)
     if not state.totals["events"]:
         return Nothing("waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5)
     budget = spending(session, state, now)
@@ -164,7 +167,7 @@ def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
         else {
             "label": state.classes[best],
             "probability": chance,
-            "probabilities": dict(zip(state.classes, chances, strict=True)),
+            "probabilities": {label: chances[state.place_of[label]] for label in state.config.classes},
             "model": row[6],
         },
         "why": {
@@ -182,12 +185,24 @@ def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
 def reason(why: str, label: str, chance: float, probability: float) -> str:
     """Why an event is asked about, for the person who is asked."""
     if why == COLD_START:
-        return "The model has not seen every class yet; so it shows no suggestion."
+        return "The model had not seen every class when this came; so it shows no suggestion."
     if why == AUDIT:
         return "A random sample, by which the model is judged; so it shows no suggestion."
-    return (
-        f"The model is unsure: {label} at {chance:.0%}. It asks about such events with probability {probability:.2g}."
-    )
+    sure = "fairly sure" if chance >= FAIRLY_SURE else "unsure"
+    return f"The model was {sure}: {label} at {100 * chance:.0f}\u00a0%. {how_often(probability)}"
+
+
+def how_often(probability: float) -> str:
+    """A probability of being asked, as one counts.
+
+    >>> how_often(0.0047), how_often(0.62)
+    ('About 1 in 210 such events is asked about.', 'About 6 in 10 such events are asked about.')
+    """
+    if probability >= 0.95:
+        return "Nearly all such events are asked about."
+    if probability >= 0.4:
+        return f"About {10 * probability:.0f} in 10 such events are asked about."
+    return f"About 1 in {float(f'{1.0 / max(probability, 1e-9):.2g}'):,.0f} such events is asked about."
 
 
 def release_overdue(session: Session, now: float) -> int:

@@ -6,12 +6,11 @@ from typing import Any
 
 from askance.live.auth import note
 from askance.live.clock import Clock
-from askance.live.config import Asking, Config, Model
+from askance.live.config import Asking, Config
 from askance.live.engine import Engine
 from askance.live.learner import Learner
-from askance.live.problems import StartError
 from askance.live.replay import newest_checkpoint, replay, save_checkpoint, taken_back
-from askance.live.state import UPSERT, State
+from askance.live.state import UPSERT, State, adopt_model, check_model, stored_model
 from askance.live.store.database import Database, Session
 
 
@@ -58,12 +57,13 @@ def compare(session: Session, config: Config) -> dict[str, Any]:
 
 def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str, Any]:
     """Replay the log of a store that no service works on; changed settings of the model are taken up."""
+    if not check:
+        with database.write() as session:
+            adopt_model(session, config)
     with database.read() as session:
-        stored = session.value("SELECT value FROM meta WHERE name = 'model'")
-        if stored is not None and Model.from_document(stored).classes != config.model.classes:
-            raise StartError(
-                "the classes cannot be changed in a store; export it, 'askance init' another, and import into that."
-            )
+        stored = stored_model(session)
+        if stored is not None and stored.classes != config.model.classes:
+            check_model(session, config)
         if check:
             return compare(session, config)
         left_out, last = taken_back(session), _last(session)

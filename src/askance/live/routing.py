@@ -12,7 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from askance.live.auth import EVERYBODY, User
-from askance.live.body import parse
+from askance.live.body import is_lines, parse, parse_lines
 from askance.live.problems import Problem
 
 if TYPE_CHECKING:
@@ -82,6 +82,23 @@ class Request:
         """The body, parsed; an empty one is an empty object."""
         return parse(self.body, self.depth) if self.body.strip() else {}
 
+    def documents(self, most: int) -> Any:
+        """The body, one document or, whatever its content type, one a line; then a line that cannot be read is a
+        problem."""
+        if not self.body.strip():
+            raise Problem(
+                "invalid", "the body is empty; send a JSON object, an array of objects, or one object a line."
+            )
+        kind = self.header("content-type")
+        if "ndjson" in kind or "jsonl" in kind:
+            return parse_lines(self.body, self.depth, most)
+        try:
+            return self.json()
+        except Problem:
+            if not is_lines(self.body):
+                raise
+        return parse_lines(self.body, self.depth, most)
+
     def object(self, *known: str) -> dict[str, Any]:
         """The body, an object with no other names than these."""
         value = self.json()
@@ -95,6 +112,11 @@ class Request:
         return value
 
 
+def _part(found: re.Match[str]) -> str:
+    """What stands for a name in a path: ids may have slashes in them."""
+    return f"(?P<{found[1]}>{'.+' if found[1] in ('event', 'answer') else '[^/]+'})"
+
+
 class Router:
     """Finds the route of a request."""
 
@@ -103,7 +125,7 @@ class Router:
         self._patterns: list[tuple[re.Pattern[str], dict[str, Route]]] = []
         for item in routes:
             if "{" in item.path:
-                pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", item.path.replace(".", r"\.")))
+                pattern = re.compile(re.sub(r"\{(\w+)\}", _part, item.path.replace(".", r"\.")))
                 methods = next((table for known, table in self._patterns if known.pattern == pattern.pattern), None)
                 if methods is None:
                     methods = {}

@@ -47,7 +47,11 @@ SCHEMAS: dict[str, Any] = {
         "fields",
         id={**NAME, "description": "The key by which a repetition is known; made up where it is missing."},
         fields={"type": "object", "description": "What the event says: nested objects, texts, numbers, lists."},
-        time={"type": ["string", "number", "null"], "maxLength": 64},
+        time={
+            "type": ["string", "number", "null"],
+            "maxLength": 64,
+            "description": "When it happened, as the sender says: kept as it is, neither checked nor learned from.",
+        },
     ),
     "Predicted": obj(
         "id seq label probabilities model asked ask ask_probability audit duplicate",
@@ -84,7 +88,10 @@ SCHEMAS: dict[str, Any] = {
         "event label",
         event=NAME,
         label={**TEXT, "description": "One of the classes."},
-        label_id={**NAME, "description": "Made from the source and the event where it is missing."},
+        label_id={
+            **NAME,
+            "description": "Made up where it is missing; by one, a repetition is known even after a correction.",
+        },
         replace={**FLAG, "description": "Correct an earlier label."},
     ),
     "Labeled": obj(

@@ -134,10 +134,11 @@ class Service:
         self.running += 1
         name = "none"
         try:
-            chosen, response = await self._answer(scope, receive)
-            name = chosen.path if chosen else "none"
+            chosen, parameters = self.router.find(scope["method"], scope["path"])
+            name = chosen.path
+            response = await self._answer(chosen, parameters, scope, receive)
         except Problem as problem:
-            response = problem_response(problem)
+            response = self._explained(scope, problem)
         except StoreError as error:
             log.warning("%s", error)
             away = Problem("store_busy", "the store does not answer; try again.", headers={"Retry-After": "5"})
@@ -157,10 +158,18 @@ class Service:
         self.metrics.seen(scope["method"], name, response.status_code, time.perf_counter() - began)
         await response(scope, receive, send)
 
-    async def _answer(self, scope: Any, receive: Any) -> tuple[Route | None, Response]:
+    def _explained(self, scope: Any, problem: Problem) -> Response:
+        """A problem as JSON, or as a page where somebody went to an address with a browser."""
+        accepted = dict(scope["headers"]).get(b"accept", b"")
+        if scope["method"] != "GET" or b"text/html" not in accepted or scope["path"].startswith("/v1/"):
+            return problem_response(problem)
+        from askance.live.routes.pages import explained
+
+        return explained(self, problem)
+
+    async def _answer(self, chosen: Route, parameters: dict[str, str], scope: Any, receive: Any) -> Response:
         headers = dict(scope["headers"])
         method, path = scope["method"], scope["path"]
-        chosen, parameters = self.router.find(method, path)
         if self.running > self.config.server.concurrency and chosen.scope is not None:
             raise Problem(
                 "busy", "too many requests at the same time; try again in a moment.", headers={"Retry-After": "1"}
@@ -169,7 +178,7 @@ class Service:
         if chosen.scope is not None:
             if user is None:
                 if chosen.is_page:
-                    return chosen, RedirectResponse(f"{self.prefix}/login?next={self.prefix}{path}", 303)
+                    return RedirectResponse(f"{self.prefix}/login?next={self.prefix}{path}", 303)
                 raise Problem(
                     "unauthenticated",
                     "this needs a valid token: send it as 'Authorization: Bearer ...', "
@@ -178,7 +187,7 @@ class Service:
                 )
             if chosen.scope != "any" and not user.may(chosen.scope):
                 if (other := _OTHER_PAGE.get(chosen.path)) and user.may(other[0]):
-                    return chosen, RedirectResponse(self.prefix + other[1], 303)
+                    return RedirectResponse(self.prefix + other[1], 303)
                 raise Problem(
                     "forbidden", f"this needs the scope {chosen.scope!r}; the token has {', '.join(user.scopes)}."
                 )
@@ -190,7 +199,7 @@ class Service:
         request.depth = self.config.server.json_depth
         if method == "POST":
             request.body = await self._body(headers, receive)
-        return chosen, await chosen.handler(self, request)
+        return await chosen.handler(self, request)
 
     def _user(self, headers: dict[bytes, bytes]) -> User | None:
         """Who sends this; None: nobody knows."""

@@ -29,7 +29,7 @@ class State:
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
         meta: dict[str, str] = dict(session.all("SELECT name, value FROM meta"))
-        check_model(meta, self.config)
+        check_model(session, self.config)
         self.clock.not_before(float(meta.get("clock", 0.0)))
         self.store = meta.get("store", "")
         self.group = int(meta.get("group", 0))
@@ -99,16 +99,43 @@ class State:
         session.many(UPSERT, rows)
 
 
-def check_model(meta: dict[str, str], config: Config) -> None:
+def stored_model(session: Session) -> Model | None:
+    """The settings of the model that the events of a store were predicted with; None where there are no events."""
+    stored = session.value("SELECT value FROM meta WHERE name = 'model'")
+    empty = stored is None or session.one("SELECT seq FROM events LIMIT 1") is None
+    return None if empty else Model.from_document(stored)
+
+
+def check_model(session: Session, config: Config) -> None:
     """Refuse settings that the stored model was not made with."""
-    stored = meta.get("model")
-    if stored is None or (before := Model.from_document(stored)) == config.model:
+    before = stored_model(session)
+    if before is None or before == config.model:
         return
+    if before.classes != config.model.classes:
+        raise StartError(
+            f"the classes changed from {', '.join(before.classes[:20])} to {', '.join(config.model.classes[:20])}, but "
+            "a store with events keeps its classes; put them back, or 'askance export' it, 'askance init' another with "
+            "the new ones, and 'askance import' into that."
+        )
     names = [name for name in vars(before) if getattr(before, name) != getattr(config.model, name)]
+    if "algorithm" in names and "hash_bits" in names:
+        names.remove("hash_bits")  # it follows the algorithm
+    shown = ", ".join(name if name == "fields" else f"model.{name}" for name in names)
     raise StartError(
-        f"the settings of the model changed ({', '.join(names)}), but the stored model was made with others; "
+        f"the settings of the model changed ({shown}), but the stored model was made with others; "
         "put them back, or let 'askance rebuild' make the model anew from the log."
     )
+
+
+def adopt_model(session: Session, config: Config) -> None:
+    """A store without events takes the settings of the model as they are now, classes included."""
+    stored = session.value("SELECT value FROM meta WHERE name = 'model'")
+    if stored in (None, config.model.document()) or stored_model(session) is not None:
+        return
+    session.execute(UPSERT, ("model", config.model.document()))
+    session.execute("DELETE FROM meta WHERE name = 'totals'")  # counted by class
+    session.execute("DELETE FROM minutes")
+    session.execute("DELETE FROM checkpoints")
 
 
 def first_rows(session: Session, config: Config) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 import askance
+from askance.live.asking import AUDIT, COLD_START, HEAD
 from askance.live.clock import iso
 from askance.live.counts import COUNTED, empty_counts, minutes_after
 from askance.live.spending import spending
@@ -38,7 +40,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "title": service.config.title,
         "version": askance.__version__,
         "uptime": round(service.uptime(), 1),
-        "classes": classes,
+        "classes": state.config.classes,
         "algorithm": service.config.model.algorithm,
         "paused": state.paused,
         "health": {"ready": not reasons, "reasons": reasons},
@@ -54,24 +56,31 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
             "lag_seconds": round(service.lag(), 3),
             "checkpoint": state.checkpoint,
             "corrections": totals["corrections"],
+            "fields": len(state.learner.features.kinds),
+            "most_fields": service.config.server.fields,
         },
         "queue": _queue(session, now),
-        "budget": spending(session, state, now),
-        "labels": _labels(session, classes),
+        "budget": {**spending(session, state, now), "head": int(HEAD)},
+        "labels": _labels(session, state),
         "accuracy": _accuracy(session, state),
         "quality": {"overall": state.overall.to_dict(), "recent": {**state.recent.to_dict(), "window": WINDOW}},
         "classes_mix": {
-            "predicted": dict(zip(classes, totals["predicted"], strict=True)),
-            "recent": {
-                label: sum(row["predicted"][place] for _, row in minutes) for place, label in enumerate(classes)
-            },
+            "predicted": by_class(state, totals["predicted"]),
+            "recent": by_class(
+                state, [sum(row["predicted"][place] for _, row in minutes) for place in range(len(classes))]
+            ),
         },
-        "confusion": _confusion(session, classes),
+        "confusion": _confusion(session, state),
         "calibration": _calibration(session),
         "drift": drift(state.learner.watch),
         "people": _people(session, now),
         "latency_ms": service.metrics.latencies(),
     }
+
+
+def by_class(state: State, values: Sequence[Any]) -> dict[str, Any]:
+    """Values by class, from the order of the model to that of the settings."""
+    return {label: values[state.place_of[label]] for label in state.config.classes}
 
 
 def _queue(session: Session, now: float) -> dict[str, Any]:
@@ -85,7 +94,7 @@ def _queue(session: Session, now: float) -> dict[str, Any]:
     return found
 
 
-def _labels(session: Session, classes: list[str]) -> dict[str, Any]:
+def _labels(session: Session, state: State) -> dict[str, Any]:
     per_class: dict[int, int] = dict(
         session.all(f"SELECT a.label, count(*) FROM answers a WHERE {VALID} GROUP BY a.label")
     )
@@ -100,14 +109,17 @@ def _labels(session: Session, classes: list[str]) -> dict[str, Any]:
             (RECENT,),
         )
     )
+    kinds: dict[str, int] = dict(
+        session.all(
+            "SELECT q.why, count(*) FROM answers a JOIN events e ON e.seq = a.event JOIN asks q ON q.id = e.asked "
+            f"WHERE {VALID} GROUP BY q.why"
+        )
+    )
     return {
         "total": sum(per_class.values()),
-        "audit": int(
-            session.value(
-                f"SELECT count(*) FROM answers a JOIN events e ON e.seq = a.event WHERE e.audit = 1 AND {VALID}"
-            )
-        ),
-        "per_class": {label: int(per_class.get(place, 0)) for place, label in enumerate(classes)},
+        "audit": int(kinds.get(AUDIT, 0)),
+        "cold_start": int(kinds.get(COLD_START, 0)),
+        "per_class": by_class(state, [int(per_class.get(place, 0)) for place in range(len(state.classes))]),
         "extra": int(session.value("SELECT count(*) FROM answers WHERE state = 'extra'")),
         "skipped": {reason: int(skips.get(reason, 0)) for reason in ("unsure", "bad_data", "later")},
         "delay_seconds": {
@@ -138,17 +150,21 @@ def _accuracy(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def _confusion(session: Session, classes: list[str]) -> dict[str, Any]:
+def _confusion(session: Session, state: State) -> dict[str, Any]:
+    """Truth by prediction: over the audits, and over all labels."""
+    shown = {state.place_of[label]: place for place, label in enumerate(state.config.classes)}
+
     def table(only: str) -> list[list[int]]:
-        counts = [[0] * len(classes) for _ in classes]
+        counts = [[0] * len(shown) for _ in shown]
         for truth, predicted, n in session.all(
             "SELECT a.label, e.predicted, count(*) FROM answers a JOIN events e ON e.seq = a.event "
             f"WHERE {VALID} {only} GROUP BY a.label, e.predicted"
         ):
-            counts[truth][predicted] = int(n)
+            counts[shown[truth]][shown[predicted]] = int(n)
         return counts
 
-    return {"labels": classes, "audit": table("AND e.audit = 1"), "all": table("")}
+    audits = f"AND EXISTS (SELECT 1 FROM asks q WHERE q.id = e.asked AND q.why = '{AUDIT}')"
+    return {"labels": state.config.classes, "audit": table(audits), "all": table("")}
 
 
 def _calibration(session: Session) -> list[dict[str, Any]]:
@@ -226,8 +242,8 @@ def drift(watch: Watch) -> dict[str, Any]:
         detail = f"Mistakes in the random sample became clearly more frequent, {sampled - alarm['sampled']} labels ago."
         return {"level": "drift", "since": iso(alarm["received"]), "detail": detail}
     if sampled < TOO_FEW:
-        return {"level": "none", "since": None, "detail": f"Fewer than {TOO_FEW} random checks; too early to tell."}
-    detail = f"Watched by {sampled:,} random checks; {watch.drift.alarms} alarms so far."
+        return {"level": "none", "since": None, "detail": f"Fewer than {TOO_FEW} random labels; too early to tell."}
+    detail = f"Watched by {sampled:,} labels of events taken at random; {watch.drift.alarms} alarms so far."
     return {"level": "none", "since": None, "detail": detail}
 
 
@@ -253,7 +269,7 @@ def series(session: Session, service: Service, minutes: int, points: int) -> dic
         "step": 60 * step,
         "from": iso(first * 60),
         "to": iso(now),
-        "points": [_point(place, row, classes) for place, row in sums.items()],
+        "points": [_point(place, row, service.engine.state) for place, row in sums.items()],
         "by_label": [
             {"labels": labels, "estimate": round(value, 6), "low": round(low, 6), "high": round(high, 6)}
             for labels, value, low, high in service.engine.state.learner.watch.curve
@@ -261,13 +277,13 @@ def series(session: Session, service: Service, minutes: int, points: int) -> dic
     }
 
 
-def _point(minute: int, row: dict[str, Any], classes: list[str]) -> dict[str, Any]:
+def _point(minute: int, row: dict[str, Any], state: State) -> dict[str, Any]:
     events = row["events"]
     return {
         "time": iso(minute * 60),
         **{name: row[name] for name in (*COUNTED, "open")},
-        "predicted": dict(zip(classes, row["predicted"], strict=True)),
-        "labeled": dict(zip(classes, row["labeled"], strict=True)),
+        "predicted": by_class(state, row["predicted"]),
+        "labeled": by_class(state, row["labeled"]),
         "mean_margin": round(row["margin"] / events, 4) if events else None,
         "mean_ask_probability": round(row["probability"] / events, 4) if events else None,
     }

@@ -32,7 +32,7 @@ async def history(service: Service, request: Request) -> Response:
     cursor = query.get("cursor") or "999999999999999"
     if not re.fullmatch(r"[0-9]{1,15}", cursor):
         raise Problem("invalid", "'cursor' must be the 'next' of the page before.", field="cursor")
-    mine = query.get("mine", "1") != "0"
+    mine = request.whole_number("mine", 1, 0, 1) == 1
     if not mine and not user.may("admin"):
         raise Problem("forbidden", "other people's answers need the scope 'admin'.")
     state = service.engine.state
@@ -94,11 +94,11 @@ async def undo(service: Service, request: Request) -> Response:
 
 @route("POST", "/v1/labels", "label")
 async def labels(service: Service, request: Request) -> Response:
-    """Labels by event id from any source, one or many; the same again changes nothing."""
-    items = request.json()
+    """Labels by event id from any source, one or many; one that the source gave already changes nothing."""
+    most = service.config.server.batch_events
+    items = request.documents(most)
     single = isinstance(items, dict)
     items = [items] if single else items
-    most = service.config.server.batch_events
     if not isinstance(items, list) or len(items) > most:
         raise Problem("invalid", f"the body must be a label, or an array of at most {most:,}.")
     outcomes = await label_batch(service, items, request.user.name)
@@ -106,13 +106,15 @@ async def labels(service: Service, request: Request) -> Response:
         if isinstance(outcomes[0], Problem):
             raise outcomes[0]
         return json_response(outcomes[0])
-    results: list[dict[str, Any]] = [
-        {"status": item.status, "code": item.code, "detail": item.detail}
-        if isinstance(item, Problem)
-        else {"status": 200, **item}
-        for item in outcomes
-    ]
+    results = [_result(outcome, item) for outcome, item in zip(outcomes, items, strict=True)]
     return json_response({"items": results, "errors": sum(item["status"] >= 400 for item in results)})
+
+
+def _result(outcome: dict[str, Any] | Problem, item: Any) -> dict[str, Any]:
+    if isinstance(outcome, Problem):
+        given = item.get("event") if isinstance(item, dict) else None
+        return {"status": outcome.status, "event": given, "code": outcome.code, "detail": outcome.detail}
+    return {"status": 200, **outcome}
 
 
 async def label_batch(service: Service, items: list[Any], source: str) -> list[dict[str, Any] | Problem]:
@@ -135,6 +137,8 @@ NAMES = frozenset(("event", "label", "label_id", "replace"))
 
 
 def _read(item: Any, state: State) -> tuple[str, int, str | None, bool]:
+    if isinstance(item, Problem):
+        raise item
     if not isinstance(item, dict) or not NAMES.issuperset(item):
         raise Problem("invalid", 'a label is an object such as {"event": "m-1", "label": "spam"}.')
     event = name_of(item.get("event"), "'event'")

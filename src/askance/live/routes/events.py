@@ -9,7 +9,6 @@ import msgspec
 from starlette.responses import Response
 
 from askance.errors import InvalidInput
-from askance.live.body import parse_lines
 from askance.live.clock import iso
 from askance.live.ingest import Event, read_event
 from askance.live.problems import Problem
@@ -23,12 +22,9 @@ from askance.live.store.database import Session
 
 @route("POST", "/v1/events", "ingest")
 async def ingest(service: Service, request: Request) -> Response:
-    """Take events in: one object, an array or lines of JSON; each is predicted at once, and stored."""
+    """Take events in: one object, an array, or one object a line; each is predicted at once, and stored."""
     settings = service.config.server
-    if "ndjson" in request.header("content-type") or "jsonl" in request.header("content-type"):
-        items: Any = parse_lines(request.body, settings.json_depth, settings.batch_events)
-    else:
-        items = request.json()
+    items: Any = request.documents(settings.batch_events)
     if isinstance(items, dict):
         event = read_event(items, settings.event_bytes)
         outcome = (await asyncio.wrap_future(service.engine.ingest([event])))[0]
@@ -76,7 +72,7 @@ def _result(outcome: dict[str, Any] | Problem, item: Any) -> dict[str, Any]:
 @route("POST", "/v1/predict", "ingest")
 async def predict(service: Service, request: Request) -> Response:
     """What the model says of an event now; nothing is stored."""
-    event = read_event(request.json(), service.config.server.event_bytes)
+    event = read_event(request.documents(1), service.config.server.event_bytes)
 
     def look(session: Session, state: State) -> dict[str, Any]:
         return _now(state, event.fields)

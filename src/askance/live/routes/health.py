@@ -40,4 +40,5 @@ async def openapi(service: Service, request: Request) -> Response:
     """This interface as an OpenAPI 3.1 document."""
     from askance.live.openapi import document
 
-    return json_response(document())
+    servers = {"servers": [{"url": service.prefix}]} if service.prefix else {}
+    return json_response({**document(), **servers})

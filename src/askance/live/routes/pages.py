@@ -32,7 +32,7 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
         "version": askance.__version__,
         "root": service.prefix,
         "title": service.config.title,
-        "classes": service.engine.state.classes,
+        "classes": service.config.classes,
         "user": {"name": user.name, "scopes": list(user.scopes)} if user else None,
         "open_access": service.is_open and not service.keys.exist,
         **more,
@@ -47,6 +47,19 @@ def rendered(name: str, context: dict[str, Any], status: int = 200) -> Response:
     except TemplateNotFound:
         text = _FALLBACK
     return HTMLResponse(text, status, {"Cache-Control": "no-store"})
+
+
+def explained(service: Service, problem: Problem) -> Response:
+    """A problem for somebody with a browser."""
+    detail = problem.detail[:1].upper() + problem.detail[1:]
+    heading = "There is no such page" if problem.status == 404 else "That did not work"
+    context = {
+        "version": askance.__version__, "root": service.prefix, "title": service.config.title, "user": None,
+        "heading": heading, "detail": detail,
+    }  # fmt: skip
+    response = rendered("problem.html", context, problem.status)
+    response.headers.update(problem.headers)
+    return response
 
 
 def overview(titles: dict[str, str]) -> Response:
@@ -126,7 +139,7 @@ async def me(service: Service, request: Request) -> Response:
             "name": request.user.name,
             "scopes": list(request.user.scopes),
             "open_access": service.is_open and not service.keys.exist,
-            "classes": service.engine.state.classes,
+            "classes": service.config.classes,
             "title": service.config.title,
             "store": service.engine.state.store,
             "version": askance.__version__,

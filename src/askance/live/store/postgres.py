@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import psycopg
 from psycopg import errors
 
-from askance.live.problems import StartError
+from askance.live.problems import StartError, StoreExists, StoreInUse
 from askance.live.store.database import Database, Outcome, Row, Session, StoreBusy, StoreError, StoreFull
 from askance.live.store.schema import migrate, stored_version
 
@@ -74,7 +74,7 @@ class PostgresDatabase(Database):
         if not tables and not create:
             raise StartError(f"the database {self.place!r} has no askance tables; create them with 'askance init'.")
         if tables and create:
-            raise StartError(f"the database {self.place!r} has askance tables already; choose another.")
+            raise StoreExists(f"the database {self.place!r} has askance tables already; choose another.")
         migrate(self)
 
     def version(self, session: Session) -> int:
@@ -155,7 +155,7 @@ class PostgresDatabase(Database):
             if time.monotonic() < deadline:
                 time.sleep(0.1)
                 continue
-            raise StartError(f"another askance works on {self.place!r} already; stop it first, or use another store.")
+            raise StoreInUse(f"another askance works on {self.place!r} already; stop it first, or use another store.")
         self._owned = True
 
     def disown(self) -> None:

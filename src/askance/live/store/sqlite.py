@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from askance.live.problems import StartError
+from askance.live.problems import StartError, StoreExists, StoreInUse
 from askance.live.store.database import Database, Row, Session, StoreBusy, StoreError, StoreFull
 from askance.live.store.schema import migrate, stored_version
 
@@ -79,7 +79,7 @@ class SqliteDatabase(Database):
         try:
             handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         except FileExistsError:
-            raise StartError(f"{self.place!r} exists already; choose another name or remove it.") from None
+            raise StoreExists(f"{self.place!r} exists already; choose another name or remove it.") from None
         except OSError as error:
             raise StartError(f"cannot create {self.place!r}: {error.strerror}.") from None
         os.close(handle)
@@ -223,7 +223,7 @@ def lock(path: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        raise StartError(
+        raise StoreInUse(
             f"another askance works on {str(path)!r} already; stop it first, or use another store."
         ) from None
     return handle

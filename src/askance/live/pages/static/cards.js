@@ -74,7 +74,7 @@ export const CARDS = [
       return `${number(events.per_second)} events a second now, ${count(events.today)} today. ${lag}${slow}`;
     },
     draw: (stats, series, width, words) => {
-      const rows = rowsOf(series, (point) => ({ events: point.events / (series.step / 60) }));
+      const rows = rowsOf(series, (point) => ({ events: point.events / (series.step / 60) }), true);
       return rows.length > 1 && [timeChart(width, rows, ["events"], words), legend(["events per minute"])];
     },
     table: ({ latency_ms: latency, model }) => [
@@ -119,7 +119,7 @@ export const CARDS = [
       delay.median !== null && barsChart(width, [{ name: "half within", value: delay.median, words: duration(delay.median) }, { name: "nine in ten within", value: delay.p90, words: duration(delay.p90) }], words),
     table: ({ labels }) => [
       ["Labels", "Number"],
-      [...Object.entries(labels.per_class).map(([name, n]) => [name, count(n)]), ["from random checks", count(labels.audit)], ["extra (not learned)", count(labels.extra)],
+      [...Object.entries(labels.per_class).map(([name, n]) => [name, count(n)]), ["from first questions", count(labels.cold_start)], ["from random checks", count(labels.audit)], ["extra (not learned)", count(labels.extra)],
         ...Object.entries(labels.skipped).map(([name, n]) => [`skipped: ${name.replace("_", " ")}`, count(n)])],
     ],
   },
@@ -145,7 +145,7 @@ export const CARDS = [
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
       const parts = Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total });
       const limited = parts.filter(([, part]) => part.limit !== null).map(([name, part]) => `${count(part.spent)} of ${count(part.limit)} ${name}`);
-      return limited.length ? `No: ${limited.join(", ")}.` : `There is no limit but a share of ${percent(budget.rate)} of the events; ${some(budget.total.spent, "question")} asked so far.`;
+      return limited.length ? `No: ${limited.join(", ")}.` : `There is no limit but ${shareOf(budget)}; ${some(budget.total.spent, "question")} asked so far.`;
     },
     draw: ({ budget }, series, width, words) =>
       barsChart(width, Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total }).map(([name, { spent, limit }]) => ({
@@ -154,6 +154,7 @@ export const CARDS = [
   },
 ];
 
+const shareOf = ({ rate, head }) => (rate < 1 ? `a share of ${percent(rate)} of the events, after the first ${count(head)} questions` : "the algorithm's own judgment");
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const sumOf = (counts) => sum(Object.values(counts));
 const share = (n, of) => (of ? percent(n / of) : "–");
@@ -164,11 +165,13 @@ function thinned(points, most) {
   return points.filter((_, place) => place % step === 0 || place === points.length - 1);
 }
 
-// Points over time from the first that has events; the minute under way is left out, as it is not over.
-function rowsOf(series, pick) {
+// Points over time from the first that has events; the minute under way is left out, as it is not over. Rates also leave
+// out the first, which did not last as long as the others.
+function rowsOf(series, pick, isRate = false) {
   const points = series?.points ?? [];
   const first = points.findIndex((point) => point.events > 0 || point.answers > 0);
-  const used = first < 0 ? [] : points.slice(Math.max(0, first - 1), points.length > first + 2 ? -1 : undefined);
+  const from = isRate && first > 0 ? first + 1 : first;
+  const used = first < 0 ? [] : points.slice(from, isRate || points.length > first + 2 ? -1 : undefined);
   return used.map((point) => ({ time: Date.parse(point.time), ...pick(point) }));
 }
 

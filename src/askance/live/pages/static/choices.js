@@ -3,17 +3,21 @@
 import { byId, h, percent } from "./dom.js";
 import { keyOf } from "./keys.js";
 
+const LONG_NAME = 22; // characters from which a name gets both columns of a phone
+const MANY = 9; // classes that have a digit; with more there is a box to find one
+const TOO_MANY = 16; // for a phone to show without scrolling
+
 export class Choices {
   #buttons = [];
 
   constructor(classes, onchoose) {
     const box = byId("classes");
-    box.dataset.count = classes.length > 9 ? "many" : classes.length > 4 ? "some" : "few";
+    box.dataset.count = classes.length > MANY ? "many" : classes.length > 4 ? "some" : "few";
     this.#buttons = classes.map((label, place) => {
       const key = keyOf(place);
       return h(
         "button",
-        { type: "button", class: "choice", data: { label }, "aria-keyshortcuts": key || null, onclick: (event) => this.#choose(event, onchoose) },
+        { type: "button", class: label.length > LONG_NAME ? "choice long" : "choice", data: { label }, title: label.length > LONG_NAME ? label : null, "aria-keyshortcuts": key || null, onclick: (event) => this.#choose(event, onchoose) },
         key && h("kbd", {}, key),
         h("span", { class: "name", dir: "auto" }, label),
         h("span", { class: "chance" }),
@@ -21,7 +25,9 @@ export class Choices {
       );
     });
     box.append(...this.#buttons);
-    byId("finder").hidden = classes.length <= 9;
+    byId("finder").hidden = classes.length <= MANY;
+    byId("finder").classList.toggle("wide-only", classes.length <= TOO_MANY);
+    if (matchMedia("(hover: none) and (pointer: coarse)").matches) byId("find").placeholder = "Find a class";
     byId("find").addEventListener("input", () => this.#filter());
   }
 
@@ -32,6 +38,7 @@ export class Choices {
 
   // The suggestion and its chances; nothing where the question is blind.
   show(ask) {
+    byId("classes").scrollTop = 0;
     const chances = ask?.suggestion?.probabilities ?? {};
     for (const button of this.#buttons) {
       const chance = chances[button.dataset.label];
@@ -39,8 +46,8 @@ export class Choices {
       button.disabled = !ask;
       button.classList.toggle("suggested", suggested);
       const words = button.querySelector(".chance");
-      words.textContent = chance === undefined || (chance < 0.05 && !suggested && this.#buttons.length > 9) ? "" : percent(chance);
-      if (suggested) words.prepend(h("span", { class: "hidden" }, "suggested, "), h("kbd", {}, "Enter"));
+      words.textContent = chance === undefined || (chance < 0.05 && !suggested && this.#buttons.length > MANY) ? "" : percent(chance);
+      if (suggested) words.prepend(h("span", { class: "hidden" }, "suggested, "), h("kbd", { title: "Enter" }, this.#buttons.length > MANY ? "↵" : "Enter"));
       button.style.setProperty("--chance", String(chance >= 0.03 ? chance : 0));
       if (suggested) button.scrollIntoView({ block: "nearest" });
     }

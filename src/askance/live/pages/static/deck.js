@@ -13,6 +13,7 @@ export class Deck {
   #outbox;
   #onchange;
   #filling = false;
+  #again = false;
   #failures = 0;
   #timer = 0;
   #seen = Date.now();
@@ -59,6 +60,13 @@ export class Deck {
     this.fill();
   }
 
+  // Ask the service at once, whatever it said last.
+  look() {
+    if (this.#filling) this.#again = true;
+    else if (this.empty) this.empty.again = 0;
+    this.fill();
+  }
+
   async fill() {
     if (this.#filling || this.asks.length > AHEAD) return;
     if (this.empty && Date.now() < this.empty.again - 50) return;
@@ -99,6 +107,10 @@ export class Deck {
       this.#filling = false;
     }
     this.#onchange();
+    if (this.#again) {
+      this.#again = false;
+      return this.look();
+    }
     if (this.asks.length <= AHEAD) this.#timer = setTimeout(() => this.fill(), pause);
   }
 

@@ -28,6 +28,8 @@ export function emptyView(deck, outbox) {
     const words = deck.trouble === "offline" ? "The service cannot be reached." : deck.trouble;
     return view("No connection", [words, kept, h("p", { class: "muted" }, "It is tried again by itself every few seconds.")]);
   }
+  const own = waiting > 0 && deck.empty?.reason === "all_leased"; // its questions count as taken until the answers are there
+  if (own) return view("Saving your answers", [kept]);
   if (!deck.empty) return h("p", { class: "muted loading" }, "Fetching questions …");
   const { reason, detail } = deck.empty;
   return view(TITLES[reason] ?? "Nothing to label now", [detail, kept, h("p", { class: "muted" }, NEXT[reason] ?? NEXT.nothing_asked)]);

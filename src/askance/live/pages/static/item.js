@@ -5,6 +5,7 @@ import { clock, h } from "./dom.js";
 const WORD = /[\p{L}\p{N}_]+/gu;
 const LONG_TEXT = 60; // characters from which a text is read rather than looked up
 const SHOWN_AT_FIRST = 6000;
+const FAIRLY_SURE = 0.8; // as in the service's sentence
 const WHY = { uncertain: "Uncertain", audit: "Random check", cold_start: "First labels" };
 
 export function itemView(ask) {
@@ -53,10 +54,11 @@ export function summaryOf(ask) {
 
 function whyView(ask) {
   const code = ask.why?.code ?? "uncertain";
+  const isSure = code === "uncertain" && ask.suggestion?.probability >= FAIRLY_SURE;
   return h(
     "p",
     { class: "why", data: { code } },
-    h("b", { class: "pill" }, WHY[code] ?? code),
+    h("b", { class: "pill" }, isSure ? "Fairly sure" : (WHY[code] ?? code)),
     h("span", { dir: "auto" }, ask.why?.text ?? ""),
   );
 }
@@ -74,12 +76,13 @@ function effectsOf(ask) {
 }
 
 function textFields(fields, explanation) {
-  const spoken = new Set(explanation.filter((item) => item.word !== null).map((item) => item.field));
   const texts = Object.keys(fields).filter((name) => typeof fields[name] === "string");
-  const long = texts.filter((name) => fields[name].length > LONG_TEXT || fields[name].includes("\n") || spoken.has(name));
+  const long = texts.filter((name) => fields[name].length >= LONG_TEXT || fields[name].includes("\n"));
   if (long.length > 0) return long;
-  const longest = texts.sort((a, b) => fields[b].length - fields[a].length)[0];
-  return longest && fields[longest].length > 15 ? [longest] : [];
+  // Only short ones: a text by its words, else the longest.
+  const spoken = new Set(explanation.filter((item) => item.word !== null).map((item) => item.field));
+  const first = texts.sort((a, b) => spoken.has(b) - spoken.has(a) || fields[b].length - fields[a].length)[0];
+  return first && (spoken.has(first) || fields[first].length > 15) ? [first] : [];
 }
 
 function textView(name, value, effects, strongest, only) {
@@ -107,7 +110,7 @@ function highlighted(text, effects, strongest) {
   let from = 0;
   for (const found of text.matchAll(WORD)) {
     const effect = effects.words.get(found[0].toLowerCase());
-    if (effect === undefined || Math.abs(effect) < 0.08 * strongest) continue;
+    if (effect === undefined) continue;
     parts.push(text.slice(from, found.index), h("mark", { class: toneOf(effect, strongest) }, found[0]));
     from = found.index + found[0].length;
   }
@@ -117,7 +120,7 @@ function highlighted(text, effects, strongest) {
 
 function toneOf(effect, strongest) {
   const share = Math.abs(effect) / (strongest || 1);
-  return `${effect > 0 ? "towards" : "against"} s${share > 0.66 ? 3 : share > 0.33 ? 2 : 1}`;
+  return `${effect > 0 ? "towards" : "against"} s${share > 0.66 ? 3 : 2}`;
 }
 
 function fieldsView(names, fields, effects, strongest) {
@@ -126,8 +129,8 @@ function fieldsView(names, fields, effects, strongest) {
     { class: names.length > 8 ? "fields many" : "fields" },
     names.map((name) => {
       const whole = effects.get(name)?.whole ?? 0;
-      const strong = Math.abs(whole) >= 0.08 * strongest && whole !== 0;
-      const value = h("dd", { dir: "auto" }, strong ? h("mark", { class: toneOf(whole, strongest) }, plain(fields[name])) : plain(fields[name]));
+      const words = plain(fields[name]);
+      const value = h("dd", { dir: "auto" }, whole ? h("mark", { class: toneOf(whole, strongest) }, words) : highlighted(words, effects.get(name), strongest));
       if (fields[name] === null || fields[name] === "") value.classList.add("muted");
       return h("div", {}, h("dt", { dir: "auto" }, name), value);
     }),

@@ -87,10 +87,10 @@ function show(ask) {
   const hadFocus = document.activeElement;
   shown = ask;
   shownAt = performance.now();
-  choices.show(ask);
   byId("comment").value = "";
   byId("comment-row").hidden = true;
   app.dataset.empty = String(!ask);
+  choices.show(ask); // once they can be seen, so that the suggested one scrolls into view
   setRaw(false);
   if (!ask) return;
   byId("stage").replaceChildren(views.get(ask.id));
@@ -153,6 +153,7 @@ function takeBack(entry) {
 // The service has answered for good.
 function onResult(entry, response, problem) {
   if (entry.kind === "undo") return onUndone(entry, response, problem);
+  if (!deck?.current) deck?.look(); // what the service said before it had this answer no longer holds
   if (!problem) return history.set(entry.id, response.outcome === "extra" ? "extra" : "saved");
   history.set(entry.id, "refused", problem.message);
   toast(`An answer was refused: ${problem.message}`);
@@ -174,13 +175,14 @@ function onUndone(entry, response, problem) {
 // Another tab has answered: its question leaves this table too.
 function onOutbox(entry) {
   if (entry && entry.kind !== "undo" && deck) deck.drop([entry.ask]);
+  if (deck && !deck.current) drawEmpty();
   drawBadge();
 }
 
 // --- words to the person -------------------------------------------------------------------------------------
 
 function say(words, hint = "") {
-  byId("last").replaceChildren(h("b", { dir: "auto" }, words), hint && h("span", { class: "muted" }, ` · ${hint}`));
+  byId("last").replaceChildren(h("b", { dir: "auto" }, words), hint && h("span", { class: "muted keys-only" }, ` · ${hint}`));
 }
 
 function toast(words) {
