@@ -40,6 +40,7 @@ def test_a_table_of_means_and_one_of_ranks(file: Path, tmp_path: Path) -> None:
     assert "5 %" in result.stdout
     assert "all labels" in result.stdout
     assert "mean rank" in result.stdout
+    assert "=: not significantly worse, paired t-test p >= 0.05." in result.stdout
     assert "*" in result.stdout  # the best is marked even where nothing is bold
     assert result.stderr == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.npz"]  # nothing that was not asked for
@@ -89,6 +90,8 @@ def test_budgets_and_a_named_class(file: Path) -> None:
         (["events.npz", "--budgets", "x"], "must be numbers of labels"),
         (["events.npz", "--ratios", "0.1", "--budgets", "5"], "not allowed with argument"),
         (["events.npz", "--metric", "beauty"], "there is no metric 'beauty'"),
+        (["events.npz", "--metric", "seconds"], "there is no metric 'seconds'; choose by one of accuracy"),
+        (["events.npz", "--results", "no/such/r.jsonl"], "there is no folder 'no/such' to write r.jsonl to"),
         (["events.npz", "--positive", "7"], "events has no class '7'; its classes are -1, 1"),
         (["events.npz", "--report", "no/such/r.html"], "there is no folder"),
         (["events.npz", "--plot", "p.gif"], "must end in .png or .svg"),
@@ -100,6 +103,29 @@ def test_bad_input_is_one_sentence_and_exit_code_2(file: Path, words: list[str],
     assert sentence in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert "Traceback" not in result.stderr
+    assert not (file.parent / "no").exists()
+
+
+def test_help_names_the_default_algorithms_and_the_metrics() -> None:
+    from askance.cli.compare import MANY_CLASSES, METRICS, TWO_CLASSES
+    from askance.experiments.sweep import METRICS as KNOWN
+    from askance.playing import choice
+
+    said = " ".join(run("--help").stdout.split())
+    assert ", ".join(TWO_CLASSES) in said
+    assert ", ".join(MANY_CLASSES) in said
+    assert choice.TWO_CLASSES in TWO_CLASSES  # what run plays by itself is among them
+    assert choice.MANY_CLASSES in MANY_CLASSES
+    assert sorted(METRICS.replace(" or ", ", ").replace("\n", " ").split(", ")) == sorted(KNOWN)
+
+
+def test_one_permutation_has_no_spread_and_no_test(file: Path) -> None:
+    words = [str(file), "-a", "PAA-I", "-a", "RPA-I", "--grid", "none", *QUICK, "--permutations", "1"]
+    shown = run(*words).stdout
+    assert "f1, one permutation" in shown
+    assert "±" not in shown
+    assert "t-test" not in shown
+    assert {line["std"] for line in json.loads(run(*words, "--json").stdout)["lines"]} == {None}
 
 
 @pytest.mark.parametrize(
@@ -159,4 +185,4 @@ def test_on_a_terminal_there_is_a_bar_and_an_interrupt_loses_nothing(tmp_path: P
     text = seen.decode(errors="replace")
     assert "plays" in text
     assert "askance compare: stopped; the same command goes on where it ended; what was played is kept in" in text
-    assert "Traceback" not in text
+    assert "Traceback" not in text, text.partition("Traceback")[2]

@@ -355,3 +355,42 @@ def test_a_model_of_numbered_features_is_refused(tmp_path: Path) -> None:
     _, done = through([], "--load", str(tmp_path / "m"))
     assert done.returncode == 2
     assert "the model was trained on libsvm data, whose features have numbers, not names" in done.stderr
+
+
+# Ids, and output that cannot be written
+
+
+def test_ids_that_cannot_come_back_are_refused_and_odd_ones_come_back_as_they_were() -> None:
+    with pipe(*EVERYTHING) as session:
+        for known in ({"x": 1}, [1], ["a"], True):
+            said = session.say({"id": known, "a": 1})
+            assert "an id is text or a number, got" in said["error"]
+        for known in ("u\ud800", "Zürich", 7, 1.5):
+            assert session.say({"id": known, "a": 1})["id"] == known
+        assert session.say({"a": 1, "id": None})["asked"]
+
+
+def test_a_ticket_and_an_id_belong_together_and_errors_repeat_both() -> None:
+    with pipe(*EVERYTHING) as session:
+        ticket = session.say({"id": "p", "a": 1})["ticket"]
+        wrong = session.say({"ticket": ticket, "id": "q", "label": "ham"})
+        assert wrong["error"].endswith(f"ticket {ticket} is that of the id 'p', not of 'q'.")
+        assert (wrong["ticket"], wrong["id"]) == (ticket, "q")
+        bad = session.say({"ticket": ticket, "label": "egg"})
+        assert bad["ticket"] == ticket
+        assert "is not one of the classes" in bad["error"]
+        later = session.say({"id": "p", "a": 2})["ticket"]
+        assert session.say({"id": "p", "label": "ham"})["ticket"] == later
+        assert session.say({"ticket": ticket, "id": "p", "label": "spam"})["learned"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "askance", "pipe", *EVERYTHING],
+            input='{"a": 1}\n', stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+        )  # fmt: skip
+    assert result.returncode == 2
+    assert "the standard output cannot be written to: No space left on device." in result.stderr
+    assert "Traceback" not in result.stderr

@@ -6,8 +6,10 @@ import contextlib
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,7 +72,8 @@ def test_a_closing_table_says_what_was_done_and_what_it_bought(file: Path) -> No
     assert result.stderr == ""  # no bar where nobody looks
     assert "mail.csv: 3,000 events" in result.stdout
     assert "ham, spam" in result.stdout
-    assert "D-ADA, about 5% of the events, at most 10 labels ahead at the start" in " ".join(result.stdout.split())
+    who = "D-ADA (eta=1.0, delta=1.0, decay=1.0, b=1.0), about 5% of the events, at most 10 labels ahead at the start"
+    assert who in " ".join(result.stdout.split())
     done = "1 number standardised by running statistics; 1 text hashed, to unit length; 1 category hashed; intercept"
     assert done in " ".join(result.stdout.split())
     assert "labels bought" in result.stdout
@@ -86,13 +89,17 @@ def test_json_equals_the_library(file: Path) -> None:
     assert shown["parameters"] == {"C": 0.5, "delta": 2}
     assert shown["classes"] == ["ham", "spam"]
     assert shown["f1"] == pytest.approx(traces[0].summary()["f1"])
+    assert shown["auc"] == pytest.approx(traces[0].summary()["auc"])
+    assert (shown["alpha_p"], shown["c_p"]) == (0.5, 0.9)
+    small = found(str(file), "-a", "paa-i")
+    assert (small["algorithm"], small["parameters"]) == ("PAA-I", {"C": 1.0, "delta": 1.0})
 
 
 def test_auto_says_of_itself_who_leads_and_how_good_it_is(file: Path) -> None:
     result = run(str(file), "-a", "auto", "--rate", "0.05")
     assert result.returncode == 0, result.stderr
     said = " ".join(result.stdout.split())
-    assert "auto, about 5% of the events, at most 40 labels ahead at the start" in said
+    assert "auto (objective=balanced), about 5% of the events, at most 40 labels ahead at the start" in said
     assert "says of itself" in said
     assert "leads 12 learners since answer" in said
     assert "estimated balanced accuracy" in said
@@ -189,10 +196,13 @@ def test_bad_lines_and_missing_labels_are_counted(tmp_path: Path) -> None:
     rows = ["1,2,a", "2,1,b"] * 300
     rows[100], rows[200] = "what,2,a", "1,2,"
     path = write(tmp_path / "x.csv", rows, "p,q,label")
-    assert "line 102 of 'x.csv', column 1 ('p'): 'what' is not a number." in run(path).stderr
+    said = run(path).stderr
+    assert "line 102 of 'x.csv', column 1 ('p'): 'what' is not a number. --skip-bad-lines leaves such" in said
     shown = found(path, "--skip-bad-lines")
     assert (shown["bad_lines"], shown["unlabeled"], shown["events"]) == (1, 1, 598)
-    assert "1 lines could not be read and were left out; the first: line 102" in run(path, "--skip-bad-lines").stdout
+    said = run(path, "--skip-bad-lines").stdout
+    assert "1 line could not be read and was left out; the first: line 102" in said
+    assert "1 event had no label and was left out." in said
 
 
 # Traces
@@ -216,8 +226,7 @@ def test_a_trace_has_every_decision(file: Path, tmp_path: Path, suffix: str) -> 
 def read_trace(path: Path) -> dict[str, np.ndarray]:
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as file:
-            columns = {name: file[name] for name in file.files if name != "classes"}
-            return columns | {name: file["classes"][columns[name]] for name in ("truth", "predicted")}
+            return {name: file[name] for name in file.files if name != "classes"}
     if path.suffix == ".parquet":
         import pyarrow.parquet
 
@@ -352,7 +361,12 @@ def test_a_model_of_other_data_is_refused(file: Path, tmp_path: Path) -> None:
 
 
 def test_spent_labels_are_remarked_upon(file: Path) -> None:
-    assert "labels were spent by event" in run(str(file), "-a", "PA", "--budget", "50").stdout
+    model = str(file.parent / "m.model")
+    assert "labels were spent by event" in run(str(file), "-a", "PA", "--budget", "50", "--save", model).stdout
+    again = run(str(file), "--resume", model).stdout
+    assert "All 50 labels were spent before this file; --budget with a larger number buys more." in again
+    assert "by event 0" not in again
+    assert "spent before" not in run(str(file), "--resume", model, "--budget", "70").stdout
 
 
 # Size and screen
@@ -474,7 +488,7 @@ def test_a_limit_per_day_is_said_in_words(tmp_path: Path) -> None:
     lines = [f'{{"at": {at * 600}, "size": {at % 7}, "y": {at % 2}}}' for at in range(300)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     result = run("a.jsonl", "--per-day", "5", "--time-field", "at", cwd=tmp_path)
-    assert "D-ADA, at most 5 labels a day" in " ".join(result.stdout.split())
+    assert "b=1.0), at most 5 labels a day" in " ".join(result.stdout.split())
 
 
 def test_a_quantity_is_not_taken_for_classes_unless_they_are_named(tmp_path: Path) -> None:
@@ -490,8 +504,62 @@ def test_a_quantity_is_not_taken_for_classes_unless_they_are_named(tmp_path: Pat
     assert len(found("a.csv", "--classes", classes, cwd=tmp_path)["classes"]) == 80
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "libsvm"])
+def test_a_late_class_of_another_kind_is_not_missed(tmp_path: Path, kind: str) -> None:
+    forms = {"csv": "{0},{1}", "jsonl": '{{"a": {0}, "label": {1}}}', "libsvm": "{1} 1:{0}"}
+    word = '"new"' if kind == "jsonl" else "new"
+    labels = [*(str(n % 2) for n in range(1_400)), "2.5", *(str(n % 2) for n in range(50)), *[word] * 30]
+    rows = [forms[kind].format(n % 3, label) for n, label in enumerate(labels)]
+    path = write(tmp_path / f"late.{kind}", rows, "a,label" if kind == "csv" else "")
+    shown = found(path)
+    assert shown["classes"] == ["0", "1", "2.5", "new"]
+    assert shown["events"] == len(rows)
+    numbers = write(tmp_path / f"numbers.{kind}", rows[:-30], "a,label" if kind == "csv" else "")
+    assert found(numbers)["classes"] == [0.0, 1.0, 2.5]
+    with open(path, "rb") as source:
+        assert "name all classes if it is one" in run("-", stdin=source).stderr
+
+
 def test_a_word_after_numbers_is_a_class_if_it_is_named(tmp_path: Path) -> None:
     rows = [f'{{"a": {n % 3}, "label": {n % 2}}}' for n in range(1100)]
     (tmp_path / "a.jsonl").write_text("\n".join([*rows, '{"a": 1, "label": "unknown"}']) + "\n")
-    assert "'unknown' is not a whole number as the labels before it are" in run("a.jsonl", cwd=tmp_path).stderr
     assert found("a.jsonl", "--classes", "0,1,unknown", cwd=tmp_path)["classes"] == ["0", "1", "unknown"]
+
+
+# Signals and full disks
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_a_run_in_one_sentence_and_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    command = [sys.executable, "-m", "askance", "run", "-", "--format", "csv", "--trace", "t.csv", "--save", "m.model"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdin is not None
+        process.stdin.write("\n".join(["size,sender,text,label", *mail(1_500)]) + "\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 100
+        while not list(tmp_path.iterdir()):  # the trace is begun, and more lines are waited for
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == code
+        assert process.stderr is not None
+        assert process.stderr.read() == "askance run: stopped before the end; no file was left half written.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--trace=t.csv", "--trace=t.csv.gz", "--trace=t.npz", "--save=m.model"])
+def test_a_full_disk_is_told_with_the_name_of_the_file(file: Path, option: str) -> None:
+    resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+    result = run(str(file), option, cwd=file.parent, preexec_fn=limit)
+    assert result.returncode == 2
+    name, what = option.rpartition("=")[2], "trace" if "trace" in option else "model"
+    assert f"cannot write the {what} '{name}': File too large." in result.stderr
+    assert [path.name for path in file.parent.iterdir()] == ["mail.csv"]

@@ -75,3 +75,22 @@ def test_without_matplotlib_there_is_a_sentence(results, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(AskanceError, match=r"pip install 'askance\[plots\]'"):
         plot_curves(results)
+
+
+def test_the_figure_says_what_the_bands_are(results):
+    assert "band: one standard deviation either side of the mean over 3 permutations" in words_of(results)
+    single = Sweep(blobs(), ["PAA-I"], [0.1], permutations=1, search_permutations=1).run(workers=1)
+    assert "band" not in words_of(single)
+
+
+def words_of(results):
+    return plot_curves(results).get_supxlabel()
+
+
+def test_budgets_are_drawn_by_number_of_labels():
+    at_budgets = Sweep(blobs(), ["PAA-I", "RPA-I"], budgets=[20, 100], permutations=2).run(workers=1)
+    figure = plot_curves(at_budgets)
+    figure.canvas.draw()
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["20", "100"]
+    assert words_of(at_budgets).startswith("labels bought")
+    assert plot_curves(at_budgets, x="ratio").get_supxlabel().startswith("share of labels bought")

@@ -8,7 +8,7 @@ import pytest
 from tests.experiments.streams import blobs
 
 from askance.experiments import Candidate, Results, Sweep
-from askance.experiments.curves import DARK, LIGHT, spread_out, styles
+from askance.experiments.curves import DARK, LIGHT, curves, spread_out, styles, value_range
 from askance.experiments.findings import findings
 from askance.experiments.report import report, save_report
 from askance.experiments.svg import nice_ticks
@@ -169,3 +169,70 @@ def test_ticks_are_round_and_inside(low, high):
     ticks = nice_ticks(low, high, 6)
     assert 2 <= len(ticks) <= 6
     assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in ticks)
+
+
+def made(values, labels, metric="f1"):
+    """Results with given plays: candidates by target, each with a value per permutation."""
+    from askance.experiments import Choice
+
+    settings = {"kind": "ratio", "targets": sorted({target for _, target in values}), "metric": metric}
+    results = Results(settings)
+    for (candidate, target), plays in values.items():
+        algorithm = "RPA-I" if candidate.startswith("R") else "PAA-I"
+        results.choices.append(Choice("d", candidate, algorithm, target, {}, 1.0, target, True, "", None, 1))
+        for permutation, value in enumerate(plays):
+            row = {"dataset": "d", "candidate": candidate, "target": target, "permutation": permutation}
+            results.records.append(row | {metric: value, "labels": labels[target]})
+    return results
+
+
+LABELS = {0.05: 50, 0.1: 100, 0.3: 300}
+NOISE = np.array([0.02, -0.02, 0.03, -0.03])
+
+
+def test_a_saving_is_claimed_only_where_the_test_agrees():
+    """Asking at random has a slightly lower mean at 5 %, which is chance; only at 10 % is it really worse."""
+    by_chance = {
+        ("P", 0.05): 0.468 + NOISE, ("R", 0.05): 0.467 - NOISE,
+        ("P", 0.3): 0.469 + NOISE, ("R", 0.3): 0.4695 - NOISE,
+    }  # fmt: skip
+    said = " ".join(findings(made(by_chance, LABELS), "d"))
+    assert "Choosing pays" not in said
+    assert "(not significantly better than all others anywhere)" in said
+    really = {
+        ("P", 0.05): 0.468 + NOISE, ("R", 0.05): 0.467 - NOISE,
+        ("P", 0.1): 0.7 + NOISE, ("R", 0.1): 0.6 + NOISE,
+        ("P", 0.3): 0.8 + NOISE, ("R", 0.3): 0.699 - NOISE,
+    }  # fmt: skip
+    said = " ".join(findings(made(really, LABELS), "d"))
+    assert "(not significantly better than all others at 5 %)" in said
+    assert "<i>P</i> gets 0.700 from 100 labels; labels bought at random come up to that only with 300, 3 times" in said
+    never = really | {("R", 0.3): 0.6 + NOISE}
+    assert "do not come up to that even with 300" in " ".join(findings(made(never, LABELS), "d"))
+
+
+def test_a_single_permutation_claims_no_saving_and_has_no_spread():
+    single = {("P", 0.05): [0.8], ("R", 0.05): [0.5], ("P", 0.3): [0.9], ("R", 0.3): [0.6]}
+    assert "Choosing pays" not in " ".join(findings(made(single, LABELS), "d"))
+    page = report(Sweep(blobs(), ["PAA-I", "RPA-I"], [0.1, 0.3], permutations=1).run(workers=1))
+    assert "±" not in page
+    assert "standard deviation" not in page
+    assert "1 permutation<" in page
+
+
+def test_there_are_findings_for_every_metric_shown(results):
+    page = report(results)
+    assert page.count('<ul class="findings"') == 6
+    assert page.count('<ul class="findings" hidden') == 5
+    assert any("accuracy" in sentence for sentence in findings(results, "blobs", "accuracy"))
+    assert "not significantly worse than the best" in page
+
+
+@pytest.mark.parametrize("metric", ["f1", "mistakes"])
+def test_the_axis_holds_the_bands(metric):
+    values = {("P", 0.05): [0.1, 0.5], ("P", 0.3): [0.5, 0.52], ("R", 0.3): [0.49, 0.5]}
+    drawn, references = curves(made(values, LABELS, metric), metric, "d")
+    low, high = value_range(drawn, references, metric)
+    bands = [(line.mean - line.std, line.mean + line.std) for curve in drawn for line in curve.points]
+    assert low <= min(below for below, _ in bands)
+    assert high >= max(above for _, above in bands)

@@ -85,7 +85,7 @@ BAD_CALLS = {
     "event with infinity": (lambda clf: clf.ask(([1], [np.inf])), "inf"),
     "several events at once": (lambda clf: clf.ask(X), "one event has 3 features"),
     "several CSR rows": (lambda clf: clf.ask(sp.csr_matrix(X)), r"shape \(1, 3\), got shape \(3, 3\)"),
-    "event column beyond the width": (lambda clf: clf.ask(([1, 3], [1.0, 1.0])), "column index 3"),
+    "event column beyond the width": (lambda clf: clf.ask(([1, 3], [1.0, 1.0])), "the event has column 3"),
     "event columns and values differ": (lambda clf: clf.ask(([1, 2], [1.0])), "2 columns but 1 values"),
     "event columns not whole": (lambda clf: clf.ask(([1.5], [1.0])), "must be whole numbers"),
     "event of words": (lambda clf: clf.ask(["a", "b", "c"]), "made of real numbers"),

@@ -223,6 +223,7 @@ def long_stream():
     return X, np.where(rng.random(len(y)) < 0.1, -y, y)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("rule", SECOND_ORDER)
 def test_a_variance_stays_positive_over_a_million_events(rule, long_stream):
     update, query = SECOND_ORDER[rule]

@@ -65,9 +65,25 @@ def test_dense_and_sparse_rows_of_the_same_data_are_the_same():
     assert rows_of(head + dense)[1] == [1, 0, 0]
 
 
-def test_sparse_rows_get_unit_length():
+def test_sparse_rows_of_a_table_are_standardised_as_dense_ones_are():
+    head = "@relation r\n@attribute a real\n@attribute b real\n@attribute c {x,y}\n@attribute class {0,1}\n@data\n"
+    dense = "3000,0,x,0\n0,?,y,1\n1000,0.5,y,1\n0,0,x,0\n" * 3
+    sparse = "{0 3000}\n{1 ?,2 y,3 1}\n{0 1000,1 0.5,2 y,3 1}\n{}\n" * 3
+    expected = rows_of(head + dense, raw=False)
+    assert max(abs(value) for row in expected[0] for value in row.values()) < 4.0
+    assert rows_of(head + sparse, raw=False) == expected
+
+
+def test_sparse_rows_of_ones_get_unit_length_also_after_a_pause():
     head = "@relation r\n@attribute a real\n@attribute b real\n@attribute class {0,1}\n@data\n"
-    assert rows_of(head + "{0 3,1 4}\n", raw=False)[0] == [{0: pytest.approx(0.6), 1: pytest.approx(0.8)}]
+    first = read(head + "{0 1,1 1}\n", raw=False)
+    assert slow.played(first)[0] == [{0: pytest.approx(0.5**0.5), 1: pytest.approx(0.5**0.5)}]
+    assert rows_of(head + "{0 3,1 4}\n", raw=False, state=first.state())[0] == [
+        {0: pytest.approx(0.6), 1: pytest.approx(0.8)}
+    ]
+    raw = read(head + "{0 3,1 4}\n", raw=True)
+    slow.played(raw)
+    assert rows_of(head + "{0 3,1 4}\n", raw=False, state=raw.state())[0] == [{0: 3.0, 1: 4.0}]
 
 
 @pytest.mark.parametrize(

@@ -348,3 +348,25 @@ def test_numbers_that_only_their_last_digits_decide_are_rounded_rightly():
 def test_junk_is_an_error_in_one_sentence_or_rows(content, skip):
     with slow.clear_errors():
         slow.played(open_stream(io.BytesIO(content), format="csv", skip_bad_lines=skip))
+
+
+# --- two of a kind, other orders ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", ["a,label,label", "a,Label,label", "label,a,label"])
+@pytest.mark.parametrize("wanted", [None, "label"])
+def test_a_second_column_called_as_the_label_is_refused_unless_it_is_said_what_it_is(head, wanted):
+    content = head + "\n0.5,0,1\n0.25,1,0\n"
+    with pytest.raises(InvalidInput, match="has two columns called 'label', [12] and 3, and one of them may give"):
+        read(content, label=wanted)
+    stream = read("a,label,label\n0.5,0,1\n0.25,1,0\n", features={"label (2)": "ignore"})
+    assert slow.played(stream) == ([{0: 0.5}, {0: 0.25}], [0, 1])
+
+
+def test_columns_in_another_order_are_found_by_their_names_when_a_stream_goes_on():
+    first = read("u,v,w,label\n1,red,3,a\n4,blue,6,b\n", raw=False)
+    slow.played(first)
+    same = rows_of("u,v,w,label\n7,red,9,a\n", raw=False, state=first.state())
+    assert rows_of("w,u,label,v\n9,7,a,red\n", raw=False, state=first.state()) == same
+    with pytest.raises(InvalidInput, match="are not those the model was trained on: u, v, w"):
+        read("u,v,label\n1,red,a\n", state=first.state())

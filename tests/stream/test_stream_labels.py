@@ -59,7 +59,7 @@ def test_labels_come_back_in_their_kind():
 
 def test_python_objects_are_labels_too():
     labels = Labels("text")
-    assert [labels.of(label) for label in ("a", 1, 1.0, True, None, "")] == ["a", "1", "1", "1", None, None]
+    assert [labels.of(label) for label in ("a", 1, 1.0, True, None, "")] == ["a", "1", "1", "true", None, None]
     labels = Labels("int")
     assert [labels.of(label) for label in (1, 1.0, True, "2")] == [1, 1, 1, 2]
     for wrong in (1.5, "x", ["a"], 2**60):
@@ -75,8 +75,8 @@ def test_kinds_that_do_not_exist_are_refused():
 def test_a_number_and_its_text_are_the_same_label():
     labels = Labels()
     labels.settle_by_values([1, "1", 1.0, True, "spam"])
-    assert [labels.of(label) for label in (1, "1", 1.0, True, 0, 0.0, False, 2.5, "spam")] == [
-        "1", "1", "1", "1", "0", "0", "0", "2.5", "spam",
+    assert [labels.of(label) for label in (1, "1", 1.0, 0, 0.0, True, False, 2.5, "spam")] == [
+        "1", "1", "1", "0", "0", "true", "false", "2.5", "spam",
     ]  # fmt: skip
 
 
@@ -100,3 +100,12 @@ def test_quantities_and_keys_are_not_taken_for_classes(distinct, events, sentenc
 )
 def test_many_classes_and_few_events_are_taken(distinct, events):
     refuse_quantities(distinct, events, "a.csv")
+
+
+def test_labels_that_are_all_true_or_false_keep_their_names():
+    labels = Labels()
+    labels.settle_by_values([True, None, False])
+    assert [labels.of(label) for label in (True, False, 1, "true")] == ["true", "false", "1", "true"]
+    numbers = Labels()
+    numbers.settle_by_values([True, 0, 1])
+    assert [numbers.of(label) for label in (True, 0)] == [1, 0]

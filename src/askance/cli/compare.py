@@ -13,9 +13,15 @@ from askance.cli.output import print_json
 if TYPE_CHECKING:
     from askance.experiments import Candidate, Results, Sweep, Table
 
-TWO_CLASSES = ("RPA-I", "PAA-I", "SORL-diag", "SOAL-diag", "SOL-diag")
+TWO_CLASSES = ("RPA-I", "PAA-I", "SORL-diag", "SOAL-diag", "D-ADA", "SOL-diag")
 MANY_CLASSES = ("MRPA-I", "MPAA-I", "MR-ADA", "MD-ADA", "MDA")
-"""Who takes part if nobody is named: a first- and a second-order rule, asking at random, actively, and always."""
+"""Who takes part if nobody is named: a first- and a second-order rule, asking at random and actively, the default of
+``askance run``, and one that asks always."""
+METRICS = (
+    "accuracy, auc, balanced_accuracy, cost, f1, mistakes, nlp,\nprecision, recall, sensitivity, specificity, sum or "
+    "weighted_loss"
+)
+"""In words, so that ``--help`` need not load what measures them."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     who = parser.add_argument_group("what to compare")
     who.add_argument(
         "-a", "--algorithm", action="append", default=[], metavar="NAME",
-        help="an algorithm; repeat for more. PAA-I:C=0.1 fixes a parameter,\nPAA-I:C=0.1/1/10 chooses among values",
+        help="an algorithm; repeat for more. PAA-I:C=0.1 fixes a parameter,\nPAA-I:C=0.1/1/10 chooses among values\n"
+        f"(default: {', '.join(TWO_CLASSES)};\nfor more than two classes: {', '.join(MANY_CLASSES)})",
     )  # fmt: skip
     targets = who.add_mutually_exclusive_group()
     targets.add_argument(
@@ -38,7 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="other orders, to choose parameters on (default: 5)",
     )  # fmt: skip
     who.add_argument("--grid", choices=("quick", "papers", "none"), default="quick", help="parameters to choose from")
-    who.add_argument("--metric", default=None, metavar="NAME", help="what to choose and rank by (default: f1)")
+    who.add_argument(
+        "--metric", default=None, metavar="NAME",
+        help=f"what to choose and rank by: {METRICS}\n(default: f1; accuracy for several classes without --positive)",
+    )  # fmt: skip
     who.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other orders (default: 0)")
     data = parser.add_argument_group("the data")
@@ -98,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
     ]
     refuse_clashes(outputs, files_read(options.source))
     if options.results:
+        check_folder(options.results)
         refuse_foreign(options.results)
     for name in [*options.plot, *([options.report] if options.report else [])]:
         check_can_be_written(name)
@@ -181,14 +192,21 @@ def results_path(options: argparse.Namespace, sweep: Sweep) -> Path:
 
 
 def check_can_be_written(name: str) -> None:
-    """Say before the work, not after it, that a file cannot be written."""
+    """Say before the work, not after it, that a report or a plot cannot be written."""
+    from askance.errors import InvalidParameter
+
+    check_folder(name)
+    if Path(name).suffix.lower() not in (".png", ".svg", ".html"):
+        raise InvalidParameter(f"{name!r} must end in .png or .svg (a plot) or .html (a report).")
+
+
+def check_folder(name: str) -> None:
+    """Refuse a file in a folder that is not there."""
     from askance.errors import InvalidParameter
 
     path = Path(name)
     if not path.parent.is_dir():
         raise InvalidParameter(f"there is no folder {str(path.parent)!r} to write {path.name} to.")
-    if path.suffix.lower() not in (".png", ".svg", ".html"):
-        raise InvalidParameter(f"{name!r} must end in .png or .svg (a plot) or .html (a report).")
 
 
 def write(options: argparse.Namespace, results: Results) -> list[str]:
@@ -208,13 +226,14 @@ def write(options: argparse.Namespace, results: Results) -> list[str]:
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """Everything, with the statistics."""
+    """Everything, with the statistics; a single play has no standard deviation."""
     from dataclasses import asdict
 
     from askance.experiments.statistics import lines, rank_table
 
     ranking = [{**asdict(row), "by_cell": list(row.by_cell.values())} for row in rank_table(results)]
-    return results.as_json() | {"lines": [asdict(line) for line in lines(results)], "ranking": ranking}
+    found = [asdict(line) | {"std": line.std if line.plays > 1 else None} for line in lines(results)]
+    return results.as_json() | {"lines": found, "ranking": ranking}
 
 
 command = Command(

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from askance.cli.output import console
 from askance.experiments import Progress, Results, Sweep
-from askance.experiments.curves import target_name
+from askance.experiments.curves import mean_and_spread, target_name
 from askance.experiments.statistics import Line, lines, rank_table
 
 
@@ -75,6 +75,8 @@ class Screen:
         """The table of means, the ranks, and what there is to say about them."""
         all_lines, settings = lines(results), results.settings
         over = f"mean ± standard deviation over {settings['permutations']} permutations"
+        if settings["permutations"] == 1:
+            over = "one permutation"
         self.out.print(f"{settings['metric']}, {over}")
         self.out.print(self._means(results, all_lines))
         self.out.print()
@@ -107,7 +109,7 @@ class Screen:
         table.add_column("algorithm", style="cyan", no_wrap=True)
         table.add_column("mean rank", justify="right")
         table.add_column("best", justify="right")
-        table.add_column("best or as good", justify="right")
+        table.add_column("best or =", justify="right")
         for row in rank_table(results):
             rank = "-" if row.rank is None else f"{row.rank:.2f}"
             table.add_row(row.candidate, rank, f"{row.wins} of {row.cells}", f"{row.as_good} of {row.cells}")
@@ -116,7 +118,10 @@ class Screen:
     def _legend(self, results: Results) -> list[str]:
         legend = []
         if len(results.candidates) > 1:
-            legend.append("*: the best. =: as good, paired t-test p >= 0.05. (...): used another number of labels.")
+            same = (
+                "=: not significantly worse, paired t-test p >= 0.05. " if results.settings["permutations"] > 1 else ""
+            )
+            legend.append(f"*: the best. {same}(...): used another number of labels.")
         legend.append(f"Played in {duration(results.seconds)}.")
         return legend
 
@@ -130,9 +135,7 @@ def cell(line: Line | None) -> Text:
     """A mean with its spread, marked."""
     if line is None:
         return Text("")
-    number = f"{line.mean:.3f}" if abs(line.mean) < 10 else f"{line.mean:,.0f}"
-    spread = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
-    text = f"{number} ± {spread}"
+    text = mean_and_spread(line)
     if not line.reached:
         return Text(f"({text})", style="dim")
     if line.is_best:

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             for line in lines:
                 said = pipe.refuse_long_line() if line is None else pipe.answer(line)
                 if said is not None:
-                    print(json.dumps(plain(said), ensure_ascii=False, allow_nan=False), flush=True)
+                    write(said)
         finally:
             if options.save:
                 pipe.model().save(options.save)
@@ -53,6 +53,23 @@ def run(options: argparse.Namespace) -> int:
     if lines.were_interrupted:
         return 130
     return 2 if pipe.bad_lines else 0
+
+
+def write(said: dict[str, Any]) -> None:
+    """One line, at once; characters that the output cannot have are escaped, so that an id comes back as it was."""
+    from askance.errors import InvalidInput
+
+    line = json.dumps(plain(said), ensure_ascii=False, allow_nan=False)
+    try:
+        line.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        line = json.dumps(plain(said), allow_nan=False)
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InvalidInput(f"the standard output cannot be written to: {error.strerror}.") from None
 
 
 def prepared(options: argparse.Namespace) -> Pipe:

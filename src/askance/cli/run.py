@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
+import threading
+from types import FrameType
 from typing import Any
 
 from askance.cli.command import Command
@@ -39,7 +43,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+class Stopped(BaseException):
+    """SIGTERM came."""
+
+
 def run(options: argparse.Namespace) -> int:
+    """Play; a signal ends it in one sentence, with no file left half written."""
+    from askance.errors import BadLine, InvalidInput
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _stop) if is_main else None
+    try:
+        return played(options)
+    except BadLine as error:
+        raise InvalidInput(f"{error} --skip-bad-lines leaves such lines out.") from None
+    except (KeyboardInterrupt, Stopped) as signalled:
+        print("askance run: stopped before the end; no file was left half written.", file=sys.stderr)
+        return 130 if isinstance(signalled, KeyboardInterrupt) else 143
+    finally:
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped
+
+
+def played(options: argparse.Namespace) -> int:
+    """Do what the options ask for."""
     from askance.cli.run_screen import Screen
     from askance.errors import InvalidParameter
     from askance.playing import play

@@ -131,15 +131,21 @@ def is_spent(clf: Any) -> bool:
 def remarks(outcome: Outcome) -> Iterator[str]:
     """What a user should know beside the numbers."""
     totals, clf = outcome.totals, outcome.model.classifier
-    if is_spent(clf) and totals.last_asked < totals.events // 2:
+    if is_spent(clf) and not totals.labels:
+        yield (
+            f"All {clf.labels_asked_:,} labels were spent before this file; --budget with a larger number buys more."
+        )
+    elif is_spent(clf) and totals.last_asked < totals.events // 2:
         yield (
             f"All {clf.labels_asked_:,} labels were spent by event {totals.last_asked:,} of {totals.events:,}; "
             f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
         )
     if outcome.bad_lines:
         first = outcome.bad_line_examples[0]
-        yield f"{outcome.bad_lines:,} lines could not be read and were left out; the first: {first}"
+        were = "line could not be read and was" if outcome.bad_lines == 1 else "lines could not be read and were"
+        yield f"{outcome.bad_lines:,} {were} left out; the first: {first}"
     if outcome.unlabeled:
-        yield f"{outcome.unlabeled:,} events had no label and were left out."
+        were = "event had no label and was" if outcome.unlabeled == 1 else "events had no label and were"
+        yield f"{outcome.unlabeled:,} {were} left out."
     if outcome.restarted:
         yield "A class turned up late: the file was read for all classes first. --classes saves that."

@@ -89,13 +89,13 @@ def curves(results: Results, metric: str, dataset: str | None = None) -> tuple[l
 
 
 def value_range(drawn: list[Curve], references: list[Line], metric: str) -> tuple[float, float]:
-    """The range of the vertical axis: all means, and of the bands what does not squeeze the rest."""
-    points = [line for curve in drawn for line in curve.points] + references
-    means = np.array([line.mean for line in points])
-    edges = np.array([[line.mean - line.std, line.mean + line.std] for line in points])
-    low, high = float(means.min()), float(means.max())
+    """The range of the vertical axis: all means and all bands, within what the metric can be."""
+    points = [line for curve in drawn for line in curve.points]
+    spread = [(line.mean, line.std if line.reached else 0.0) for line in points]  # hollow ones have no band
+    spread += [(line.mean, 0.0) for line in references]
+    edges = np.array([[mean - std, mean + std] for mean, std in spread])
+    low, high = float(edges.min()), float(edges.max())
     room = max(high - low, 1e-3 * max(1.0, abs(high)))
-    low, high = max(float(edges.min()), low - 0.3 * room), min(float(edges.max()), high + 0.3 * room)
     low, high = low - 0.04 * room, high + 0.04 * room
     if metric not in LOWER_IS_BETTER:
         high = min(high, 1.0 + 0.02 * room)
@@ -115,6 +115,12 @@ def target_name(results: Results, target: float) -> str:
     if kind == "ratio":
         return f"{100 * target:.3g} %"
     return f"{target:,.0f} labels" if kind == "budget" else f"scale {target:g}"
+
+
+def mean_and_spread(line: Line) -> str:
+    """A mean with its standard deviation, if there is more than one play to have one."""
+    spread = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
+    return f"{number(line.mean)} ± {spread}" if line.plays > 1 else number(line.mean)
 
 
 def number(value: float) -> str:

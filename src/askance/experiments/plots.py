@@ -38,7 +38,7 @@ LOOK: Any = {
 }
 
 
-def plot_curves(results: Results, metric: str | None = None, *, x: str = "ratio", columns: int = 3) -> Any:
+def plot_curves(results: Results, metric: str | None = None, *, x: str | None = None, columns: int = 3) -> Any:
     """A metric against the labels bought: one panel per data set, one curve per candidate.
 
     Bands are one standard deviation either side of the mean; dashed curves ask at random; horizontal lines ask for
@@ -49,11 +49,14 @@ def plot_curves(results: Results, metric: str | None = None, *, x: str = "ratio"
     results : Results
     metric : str, optional
         The one the parameters were chosen by, unless given.
-    x : {"ratio", "labels"}
-        The horizontal axis: the share of labels, or their number.
+    x : {"ratio", "labels"}, optional
+        The horizontal axis: the share of labels, or their number. The number at budgets, the share otherwise, unless
+        given.
     columns : int, default 3
         Panels side by side, where there are several data sets.
     """
+    if x is None:
+        x = "labels" if results.settings["kind"] == "budget" else "ratio"
     if x not in ("ratio", "labels"):
         raise InvalidParameter(f'x must be "ratio" or "labels", got {x!r}.')
     try:
@@ -74,22 +77,33 @@ def plot_curves(results: Results, metric: str | None = None, *, x: str = "ratio"
         for panel, dataset in zip(panels, datasets, strict=False):
             drawn, references = curves(results, metric, dataset)
             has_hollow |= any(not line.reached for curve in drawn for line in curve.points)
-            is_ratio = results.about(dataset)["kind"] == "ratio"
-            _draw(panel, drawn, references, metric, x, direct=len(datasets) == 1, is_ratio=is_ratio)
+            is_target = results.about(dataset)["kind"] == {"ratio": "ratio", "labels": "budget"}[x]
+            _draw(panel, drawn, references, metric, x, direct=len(datasets) == 1, is_target=is_target)
             panel.set_title(dataset, loc="left", fontsize=10.5, color=INK, fontweight="bold")
         for panel in panels[len(datasets) :]:
             panel.set_visible(False)
         across = "labels bought" if x == "labels" else "share of labels bought"
-        note = " (hollow: could not ask for so few or so many)" if has_hollow else ""
-        figure.supxlabel(across + note, fontsize=9.5, color=INK)
+        figure.supxlabel("\n".join([across, *_notes(results, has_hollow)]), fontsize=9, color=INK)
         figure.supylabel(name_of(metric), fontsize=9.5, color=INK)
         if len(datasets) > 1:
             _legend(figure, panels[0], panels[len(datasets) :])
     return figure
 
 
+def _notes(results: Results, has_hollow: bool) -> list[str]:
+    """What bands and hollow markers are, where there are any."""
+    plays = {results.about(dataset)["permutations"] for dataset in results.datasets}
+    notes = []
+    if max(plays) > 1:
+        over = f" over {max(plays)} permutations" if len(plays) == 1 else ""
+        notes.append(f"band: one standard deviation either side of the mean{over}")
+    if has_hollow:
+        notes.append("hollow: could not ask for so few or so many")
+    return notes
+
+
 def save_curves(
-    results: Results, path: str | os.PathLike[str], metric: str | None = None, *, x: str = "ratio", dpi: int = 200
+    results: Results, path: str | os.PathLike[str], metric: str | None = None, *, x: str | None = None, dpi: int = 200
 ) -> None:
     """Write the curves to a file, PNG or SVG by its name."""
     import matplotlib as mpl
@@ -102,10 +116,10 @@ def save_curves(
 
 
 def _draw(
-    panel: Any, drawn: list[Curve], references: list[Line], metric: str, x: str, *, direct: bool, is_ratio: bool
+    panel: Any, drawn: list[Curve], references: list[Line], metric: str, x: str, *, direct: bool, is_target: bool
 ) -> None:
     panel.set_ylim(*value_range(drawn, references, metric))
-    _axis(panel, drawn, x, is_ratio)
+    _axis(panel, drawn, x, is_target)
     for curve in drawn:
         on = [line for line in curve.points if line.reached]
         off = [line for line in curve.points if not line.reached]
@@ -135,7 +149,7 @@ def _look(style: Style) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _axis(panel: Any, drawn: list[Curve], x: str, is_ratio: bool) -> None:
+def _axis(panel: Any, drawn: list[Curve], x: str, is_target: bool) -> None:
     """Logarithmic where the targets spread widely, with a tick at every target."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -152,7 +166,7 @@ def _axis(panel: Any, drawn: list[Curve], x: str, is_ratio: bool) -> None:
     ticks = []
     for target in sorted({line.target for line in points}):
         there = [line for line in points if line.target == target and line.reached]
-        if there and x == "ratio" and is_ratio:
+        if there and is_target:
             ticks.append(target)
         elif there:
             ticks.append(float(np.median(_across(there, x))))

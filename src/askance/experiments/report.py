@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import askance
-from askance.experiments.curves import DARK, LIGHT, curves, name_of, number, styles, target_name
+from askance.experiments.curves import DARK, LIGHT, curves, mean_and_spread, name_of, styles, target_name
 from askance.experiments.findings import findings
 from askance.experiments.results import Results
 from askance.experiments.statistics import Line, lines, rank_table
@@ -69,21 +69,28 @@ def _header(results: Results, dataset: str) -> str:
     if len(about["classes"]) > 2:
         facts.append(f"{len(about['classes'])} classes")
     facts.append(f"scaling: {about['preparation']}")
-    order = "permutations" if about["shuffle"] else "runs in the order of the file"
+    plural = "" if about["permutations"] == 1 else "s"
+    order = f"permutation{plural}" if about["shuffle"] else f"run{plural} in the order of the file"
     facts.append(f"{about['permutations']} {order}")
-    found = "".join(f"<li>{sentence}</li>" for sentence in findings(results, dataset))
+    found = []
+    for place, metric in enumerate(_metrics(results, dataset)):  # the one that is shown below, by the script
+        sentences = "".join(f"<li>{sentence}</li>" for sentence in findings(results, dataset, metric))
+        found.append(f'<ul class="findings"{" hidden" if place else ""}>{sentences}</ul>')
     return (
         f"<header><h1>{escape(dataset)}: what labels buy</h1>"
-        f'<p class="about">{escape(" · ".join(facts))}</p><ul class="findings">{found}</ul></header>'
+        f'<p class="about">{escape(" · ".join(facts))}</p>{"".join(found)}</header>'
     )
 
 
+def _metrics(results: Results, dataset: str) -> list[str]:
+    """The metrics to show: the one that was chosen by, and the others there are."""
+    chosen, known = results.about(dataset)["metric"], results.metrics(dataset)
+    return [chosen, *(metric for metric in OTHERS if metric in known and metric != chosen)]
+
+
 def _curves(results: Results, dataset: str) -> str:
-    chosen = results.about(dataset)["metric"]
-    known = results.metrics(dataset)
-    metrics = [chosen, *(metric for metric in OTHERS if metric in known and metric != chosen)]
     tabs, panels = [], []
-    for place, metric in enumerate(metrics):
+    for place, metric in enumerate(_metrics(results, dataset)):
         selected = "true" if place == 0 else "false"
         tabs.append(f'<button type="button" aria-selected="{selected}">{escape(name_of(metric))}</button>')
         drawn, references = curves(results, metric, dataset)
@@ -93,9 +100,10 @@ def _curves(results: Results, dataset: str) -> str:
         wide = curve_chart(drawn, references, metric, ticks, width=WIDE, height=460)
         narrow = curve_chart(drawn, references, metric, _thinned(ticks), width=NARROW, height=400)
         panels.append(_panel(wide, narrow, shown=place == 0))
+    band = "Band: one standard deviation either side. " if results.about(dataset)["permutations"] > 1 else ""
     return (
         "<section><h2>Quality by labels bought</h2>"
-        '<p class="how">Band: one standard deviation either side. Dashed: asks at random. Dotted: asks for every '
+        f'<p class="how">{band}Dashed: asks at random. Dotted: asks for every '
         "label. Hollow: could not ask for so few or so many. Point at a curve to single it out.</p>"
         f'<div class="tabs" role="tablist">{"".join(tabs)}</div>{"".join(panels)}</section>'
     )
@@ -132,6 +140,7 @@ def _thinned(ticks: list[tuple[float, str, str]]) -> list[tuple[float, str, str]
 def _strips(results: Results, dataset: str) -> str:
     metric = results.about(dataset)["metric"]
     style = styles(results)
+    several = results.about(dataset)["permutations"] > 1
     tabs, panels = [], []
     everything = [line for line in lines(results, metric, dataset) if line.target in results.targets]
     targets = [target for target in results.targets if any(line.target == target for line in everything)]
@@ -146,10 +155,11 @@ def _strips(results: Results, dataset: str) -> str:
         wide = strip_chart(strips, metric, verdicts, width=WIDE)
         narrow = strip_chart(strips, metric, verdicts, width=NARROW)
         panels.append(_panel(wide, narrow, shown=place == middle))
+    test = "; the bar shows mean and standard deviation. To the right, p of the paired t-test against the best"
+    test = test if several else ""
     return (
         f"<section><h2>Every play: {escape(name_of(metric))}</h2>"
-        '<p class="how">A dot is one permutation; the bar shows mean and standard deviation. To the right, p of the '
-        "paired t-test against the best.</p>"
+        f'<p class="how">A dot is one permutation{test}.</p>'
         f'<div class="tabs" role="tablist">{"".join(tabs)}</div>{"".join(panels)}</section>'
     )
 
@@ -183,10 +193,12 @@ def _means(results: Results, dataset: str) -> str:
         for line in everything
         if line.note
     )
+    several = results.about(dataset)["permutations"] > 1
+    spread = "mean ± standard deviation" if several else "one permutation"
+    same = "≈: not significantly worse than the best, p ≥ 0.05. " if several else ""
     return (
-        f"<section><h2>{escape(name_of(metric))}, mean ± standard deviation</h2>"
-        '<p class="how">Bold: the best. ≈: as good as the best, p ≥ 0.05. In brackets: used another number of '
-        "labels.</p>"
+        f"<section><h2>{escape(name_of(metric))}, {spread}</h2>"
+        f'<p class="how">Bold: the best. {same}In brackets: used another number of labels.</p>'
         f'<div class="scroll"><table><thead><tr><th>algorithm</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{f'<ul class=notes>{notes}</ul>' if notes else ''}</section>"
     )
@@ -195,7 +207,7 @@ def _means(results: Results, dataset: str) -> str:
 def _cell(line: Line | None) -> str:
     if line is None:
         return "<td></td>"
-    text = f"{number(line.mean)} ± {number(line.std)}"
+    text = mean_and_spread(line)
     if not line.reached:
         return f'<td class="off">({text})</td>'
     if line.is_best:

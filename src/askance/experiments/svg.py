@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from askance.experiments.curves import Curve, Style, name_of, number, spread_out, value_range
+from askance.experiments.curves import Curve, Style, mean_and_spread, name_of, spread_out, value_range
 from askance.experiments.statistics import Line
 
 LETTER = 6.7
@@ -173,9 +173,7 @@ def _curve(curve: Curve, x: Axis, y: Axis, metric: str) -> str:
         dashed = " dashed" if curve.style.is_dashed else ""
         parts.append(f'<path class="line{dashed}" d="M{path}"/>')
     for line in curve.points:
-        said = (
-            f"{curve.candidate}: {name_of(metric)} {number(line.mean)} ± {number(line.std)}, {line.labels:,.0f} labels"
-        )
+        said = f"{curve.candidate}: {name_of(metric)} {mean_and_spread(line)}, {line.labels:,.0f} labels"
         mark = shape(curve.style, x(line.labels), y.inside(line.mean), hollow=not line.reached)
         parts.append(f"<g>{mark}<title>{escape(said)}</title></g>")
     return "".join([*parts, "</g>"])
@@ -241,7 +239,7 @@ def strip_chart(strips: Sequence[Strip], metric: str, verdicts: Iterable[str], *
             parts.append(f'<circle class="dot" cx="{x(value):.1f}" cy="{middle + aside:.1f}" r="2.9"/>')
         parts.append(rule(at, middle - 10, at, middle + 10, "mean"))
         parts.append(text(width - right + 12, middle, verdict, f"tick{strong}"))
-        parts.append(f"<title>{escape(line.candidate)}: {number(line.mean)} ± {number(line.std)}</title></g>")
+        parts.append(f"<title>{escape(line.candidate)}: {mean_and_spread(line)}</title></g>")
     return chart(width, height, f"{name_of(metric)} of every permutation", parts)
 
 

@@ -28,7 +28,8 @@ from askance.learner.presets import find
 
 MATRIX_LIMIT = 2 * 2**30
 """Bytes that one learner may take for its matrix."""
-METRICS = (*sorted(COUNTED), "auc", "nlp", "weighted_loss")
+METRICS = (*sorted(COUNTED - {"events", "labels", "query_ratio", "seconds"}), "auc", "nlp", "weighted_loss")
+"""What to choose and rank by: how good the predictions are, not what they cost."""
 
 
 class Sweep:
@@ -70,6 +71,9 @@ class Sweep:
     settle : bool, default True
         Move the scale on the reported permutations, too, until their mean ratio is within the tolerance. False leaves
         it where the choosing permutations put it.
+    settle_rates : bool, default True
+        Do so with the rate of rules that ask at random as well, and at a budget let them ask a little more often than
+        budget / events, so that they spend it. False takes the ratio itself as the rate, as the papers do.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class Sweep:
         c_p: float = 0.9,
         tolerance: float = TOLERANCE,
         settle: bool = True,
+        settle_rates: bool = True,
         everything: bool = False,
     ) -> None:
         self.candidates = [Candidate(entry) if isinstance(entry, str) else entry for entry in algorithms]
@@ -124,6 +129,7 @@ class Sweep:
             metric=metric,
             tolerance=tolerance,
             settle=settle,
+            settle_rates=settle_rates,
         )
         self.conditions = Conditions(seed, shuffle, alpha_p, c_p, everything or metric not in COUNTED)
         self.table = Table.of(data, positive=positive).prepared(prepare, intercept)

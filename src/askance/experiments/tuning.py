@@ -38,6 +38,8 @@ class Rules:
     metric: str
     tolerance: float
     settle: bool
+    settle_rates: bool
+    """Whether the rate of rules that ask at random is settled, too."""
 
 
 class Trial(NamedTuple):
@@ -155,11 +157,15 @@ class Tuning:
             return knob.turn(point, target), Found(target, target, askable, reached=True)
         if not self.candidate.is_random or (kind == "budget" and "rate" in point):
             return point, Found(target, 1.0, askable, reached=True)
-        wanted = target / self.table.n_events if kind == "budget" else target
+        wanted = self._labels_expected(target) / self.table.n_events if kind == "budget" else target
         rate = min(1.0, wanted / askable)
         reached = kind == "budget" or wanted <= askable * (1.0 + self.rules.tolerance)
         limit = "" if reached else "at the most"
         return point | {"rate": rate}, Found(target, rate, rate * askable, reached, limit)
+
+    def _labels_expected(self, budget: float) -> float:
+        """How many labels asking at random aims at, so that two standard deviations less still spend the budget."""
+        return budget + 2.0 * budget**0.5 if self.rules.settle_rates else budget
 
     def _search(
         self, point: dict[str, float], targets: list[float], role: str, start: float | None
@@ -194,18 +200,27 @@ class Tuning:
         return Task(self._play(target, trial), self.candidate.label, kind, 1.3 * self.rules.permutations, then)
 
     def _play(self, target: float, trial: Trial) -> Generator[list[Play], list[Result], Final]:
-        if not self.has_scale:
-            parameters, found = self._given(trial.point, target)
-            results = yield self._plays(parameters, target, "play")
-            return Final(target, trial, parameters, found, results)
-        assert self.candidate.knob is not None
-        if self.rules.settle and (trial.found.reached or trial.found.limit == "jumps"):
-            seen, found_all = yield from self._search(trial.point, [target], "play", trial.found.scale)
+        knob = self.candidate.knob
+        if self.has_scale:
+            assert knob is not None
+            start = trial.found
+            parameters = knob.turn(trial.point, start.scale)
+        else:
+            parameters, start = self._given(trial.point, target)
+        if self._is_settled(start):
+            assert knob is not None
+            seen, found_all = yield from self._search(trial.point, [target], "play", start.scale)
             found = found_all[target]
-            return Final(target, trial, self.candidate.knob.turn(trial.point, found.scale), found, seen[found.scale])
-        parameters = self.candidate.knob.turn(trial.point, trial.found.scale)
+            return Final(target, trial, knob.turn(trial.point, found.scale), found, seen[found.scale])
         results = yield self._plays(parameters, target, "play")
-        return Final(target, trial, parameters, trial.found, results)
+        return Final(target, trial, parameters, start, results)
+
+    def _is_settled(self, start: Found) -> bool:
+        """Whether the scale, or the rate, is moved on the reported permutations until their ratio is the wanted one."""
+        is_moved = self.has_scale or (
+            self.rules.kind == "ratio" and self.candidate.is_random and self.rules.settle_rates
+        )
+        return self.rules.settle and is_moved and (start.reached or start.limit == "jumps")
 
 
 def mean(results: list[Result], metric: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -28,7 +29,9 @@ def one_thread() -> Any:
 
 
 def begin() -> None:
-    """What a worker does first: keep to one thread; and end when its parent has ended, even if that was killed."""
+    """What a worker does first: leave Ctrl-C to its parent, keep to one thread, and end when its parent has ended, even
+    if that was killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     one_thread()
     parent = os.getppid()
 
@@ -64,7 +67,9 @@ class Workers:
     def kill(self) -> None:
         """End the processes together with the work they are at."""
         global _running
+        threading.excepthook = lambda _: None  # the pool's own thread may trip over the processes that are gone
         self._pool.shutdown(wait=True, kill_workers=True)
+        threading.excepthook = threading.__excepthook__
         _running = 0
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:

@@ -53,6 +53,17 @@ class Choice:
             return self.algorithm, dict(self.parameters)
         return TWO_CLASSES if n_classes <= 2 else MANY_CLASSES, dict(self.parameters)
 
+    def about(self, n_classes: int) -> dict[str, Any]:
+        """The algorithm by its own name and all its parameters, for people."""
+        import askance
+
+        name, given = self.resolve(n_classes)
+        wanted = name.strip().casefold()
+        for row in askance.algorithms():
+            if wanted in (spelling.casefold() for spelling in (row["name"], *row["aliases"])):
+                return {"algorithm": row["name"], "parameters": row["parameters"] | given}
+        return {"algorithm": name, "parameters": given}
+
     def make(self, classes: Any, n_features: int | None = None) -> Any:
         """The classifier."""
         import askance

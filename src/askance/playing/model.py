@@ -48,7 +48,10 @@ class Model:
         target = Path(path)
         check_can_be_written(target)
         document = json.dumps({"stream": self.stream, "about": self.about}, default=_plain).encode()
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        except OSError as error:
+            raise ModelFileError(f"cannot write the model {str(target)!r}: {error.strerror or error}.") from None
         os.close(handle)
         try:
             self.classifier.save(name)
@@ -63,6 +66,8 @@ class Model:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(name, target)
+        except ModelFileError as error:  # which names the file beside the target
+            raise ModelFileError(str(error).replace(repr(name), repr(str(target)))) from None
         except OSError as error:
             raise ModelFileError(f"cannot write the model {str(target)!r}: {error.strerror or error}.") from None
         finally:

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from askance.errors import AskanceError, InvalidInput
-from askance.features.rows import FieldError, RowFeatures
+from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.features.times import seconds_in
 from askance.learner.budget import as_budget
 from askance.playing.choice import Choice, room_for
 from askance.playing.model import Model
-from askance.stream.jsonl import FORMAT, read_row
+from askance.stream.jsonl import FORMAT, read_object
 from askance.stream.labels import Labels
 
 MOST_ASKED = 20_000  # asked events whose ids are remembered
@@ -77,10 +77,9 @@ class Pipe:
         self._labels.settle(classes)
         values = sorted({self._labels.of(text) for text in classes})
         self._choice = choice or Choice()
-        name, parameters = self._choice.resolve(len(values))
         self._clf = self._choice.make(values, n_features=1)
         self._features = RowFeatures(features, raw=raw)
-        self._about: dict[str, Any] = {"algorithm": name, "parameters": parameters}
+        self._about: dict[str, Any] = self._choice.about(len(values))
         self._asked: dict[int, list[Any]] = {}
         self._begin(label, time_field)
 
@@ -124,27 +123,30 @@ class Pipe:
     def answer(self, line: bytes) -> dict[str, Any] | None:
         """What to say to a line; None to an empty one. A line that cannot be used gets an object with ``error``."""
         self.lines += 1
-        known = None
+        named: dict[str, Any] = {}
         try:
-            row = read_row(line)
-            if row is None:
+            whole = read_object(line)
+            if whole is None:
                 return None
-            known = row.get(ID)
+            named = _named(_checked_id(whole.get(ID)))
+            row = flatten(whole)
+            if row.get(TICKET) is not None:
+                named = {TICKET: row[TICKET]} | named
             if TICKET in row or (row.keys() <= ANSWER | {self._label} and ID in row and row.keys() - {ID}):
                 return self._answered(row)
             return self._decided(row)
         except (AskanceError, ValueError, LookupError) as error:
-            return self.refuse(_reason(error), known)
+            return self.refuse(_reason(error), named)
 
     def refuse_long_line(self) -> dict[str, Any]:
         """What to say to a line that was too long to be read."""
         self.lines += 1
         return self.refuse("it is longer than 64 MiB.")
 
-    def refuse(self, reason: str, known: Any = None) -> dict[str, Any]:
-        """The object that says why the current line cannot be used."""
+    def refuse(self, reason: str, named: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The object that says why the current line, which names an id or a ticket, cannot be used."""
         self.bad_lines += 1
-        return {**_named(known), "error": f"line {self.lines}: {reason}", "line": self.lines}
+        return {**(named or {}), "error": f"line {self.lines}: {reason}", "line": self.lines}
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -211,7 +213,10 @@ class Pipe:
                 raise InvalidInput(f"no event with the id {known!r} was asked, or too long ago.")
         elif isinstance(ticket, bool) or not isinstance(ticket, int):
             raise InvalidInput(f"a ticket is a whole number, got {ticket!r}.")
-        known = known if known is not None else self._asked.get(ticket, [None])[0]
+        of_ticket = self._asked.get(ticket, [None])[0]
+        if known is not None and of_ticket is not None and _key(known) != _key(of_ticket):
+            raise InvalidInput(f"ticket {ticket} is that of the id {of_ticket!r}, not of {known!r}.")
+        known = known if known is not None else of_ticket
         name = self._label if self._label in row else LABEL
         if name not in row:
             raise InvalidInput("the answer has no label.")
@@ -254,6 +259,13 @@ class Pipe:
 def _key(known: Any) -> str:
     """An id as a key: 1 and "1" are different ids."""
     return json.dumps(known)
+
+
+def _checked_id(known: Any) -> Any:
+    """The id of a line; refuses what could not be told from a feature, or from another id."""
+    if known is None or (isinstance(known, str | int | float) and not isinstance(known, bool)):
+        return known
+    raise InvalidInput(f"an id is text or a number, got {json.dumps(known)[:40]}.")
 
 
 def _named(known: Any) -> dict[str, Any]:

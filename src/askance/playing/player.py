@@ -93,11 +93,7 @@ class Player:
         if self.totals is None:
             what = f"{self.unlabeled:,} events, but none has a label" if self.unlabeled else "no events"
             raise InvalidInput(f"{self.stream.name!r} has {what}.")
-        if self.resume is not None:
-            about = self.resume.about
-        else:
-            name, parameters = self.choice.resolve(len(self.totals.classes))
-            about = {"algorithm": name, "parameters": parameters}
+        about = self.resume.about if self.resume is not None else self.choice.about(len(self.totals.classes))
         return Model(self.clf, self.stream.state(), about), self.totals
 
     def _labeled(self, batch: Batch) -> Batch:
@@ -168,7 +164,9 @@ def labels_in(stream: Stream) -> list[Any]:
         if batch.y is not None:
             present = batch.y if batch.y.dtype != object else np.array([y for y in batch.y.tolist() if y is not None])
             found.update(distinct_labels(present, "y").tolist() if len(present) else [])
-    return sorted(found)
+    labels = sorted(found)
+    refuse_quantities(np.array(labels), stream.rows_read, stream.name)
+    return labels
 
 
 def as_labels(texts: Sequence[Any], like: np.ndarray | None) -> list[Any]:

@@ -20,7 +20,7 @@ SPARSE = {AS_IT_IS: "not scaled", STANDARDISED: "standardised by running statist
 def prepared(stream: Stream, clf: Any) -> str:
     """What the stream and the classifier do to the values."""
     done = list(_fields(stream))
-    if clf.normalize:
+    if clf.normalize or stream.state().get("sparse_rows") == TO_UNIT_LENGTH:
         done.append("events to unit length")
     if clf.intercept:
         done.append("intercept")

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from askance.errors import InvalidParameter
+from askance.errors import BadLine, InvalidParameter
 from askance.features.kinds import number_in
 from askance.playing.choice import Choice
 from askance.playing.model import Model, check_can_be_written
 from askance.playing.player import LateClass, Player, labels_in
 from askance.playing.preparation import prepared
 from askance.playing.sources import open_source
-from askance.playing.totals import Totals
+from askance.playing.totals import ALPHA_P, C_P, Totals
 from askance.playing.traces import open_trace
 from askance.stream import Stream
 
@@ -79,9 +79,10 @@ class Outcome:
             "features": self.features,
             "classes": self.totals.classes.tolist(),
             "positive": self.positive,
+            **({} if self.positive is None else {"alpha_p": ALPHA_P, "c_p": C_P}),
             **summary,
             "audits": self.totals.audits,
-            "course": self.totals.course.shares(20),
+            "course": [piece._asdict() for piece in self.totals.course.pieces(20)],
             "seconds": seconds,
             "events_per_second": self.totals.events / seconds if seconds else None,
             "bad_lines": self.bad_lines,
@@ -151,11 +152,26 @@ def play(
                     progress(_look(player, stream, perf_counter() - began))
             return _outcome(player, stream, perf_counter() - began, is_second_try)
 
-    with open_source(source, **reading, **fresh) as stream:
-        try:
-            outcome = once(stream, classes, is_second_try=False)
-        except LateClass:
-            outcome = once(stream, labels_in(stream), is_second_try=True)
+    def whole(kind: str | None) -> Outcome | str:
+        """Play it, with labels of this kind if it is known by now; or the kind that a late label needs."""
+        wanted = reading if kind is None else {**reading, "labels": kind}
+        with open_source(source, **wanted, **fresh) as stream:
+            can_widen = classes is None and resume is None and stream.source.can_be_read_again
+            try:
+                if kind is not None:
+                    return once(stream, labels_in(stream), is_second_try=True)
+                try:
+                    return once(stream, classes, is_second_try=False)
+                except LateClass:
+                    return once(stream, labels_in(stream), is_second_try=True)
+            except BadLine:
+                if not can_widen or stream.labels.wider is None or "labels" in reading:
+                    raise
+                return stream.labels.wider
+
+    outcome = whole(None)
+    while isinstance(outcome, str):  # at most twice: whole numbers, numbers, text
+        outcome = whole(outcome)
     if save is not None:
         outcome.model.save(save)
     return outcome

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from askance.learner.trace import Trace
 from askance.metrics.counts import cross
 from askance.metrics.probability import mean_surprise
 from askance.metrics.summary import counted
+from askance.playing.ranking import Ranking
 
 MOST_BINS = 64
+ALPHA_P, C_P = 0.5, 0.9  # the weight of sensitivity in ``sum``, and of a missed positive in ``cost``
 
 
 class Totals:
@@ -36,6 +39,7 @@ class Totals:
         self.seconds = 0.0
         self._surprise: float | None = None
         self.course = Course()
+        self.ranking = Ranking() if len(classes) == 2 and positive is not None else None
 
     @property
     def events(self) -> int:
@@ -60,9 +64,12 @@ class Totals:
         if probability is not None and len(trace):
             lost = mean_surprise(trace.truth_index == 1, probability) * len(trace)
             self._surprise = lost + (self._surprise or 0.0)
+        if self.ranking is not None:
+            turn = np.where(trace.predicted_index == 1, 1.0, -1.0) if not trace.margin_is_signed else 1.0
+            self.ranking.add(trace.truth_index == 1, trace.margin * turn if probability is None else _odds(probability))
         self.course.add(trace.truth_index == trace.predicted_index)
 
-    def summary(self, alpha_p: float = 0.5, c_p: float = 0.9) -> dict[str, Any]:
+    def summary(self, alpha_p: float = ALPHA_P, c_p: float = C_P) -> dict[str, Any]:
         """The metrics, by name."""
         events = self.events
         found: dict[str, Any] = {
@@ -71,6 +78,8 @@ class Totals:
             "query_ratio": self.labels / events if events else 0.0,
             **counted(self.matrix, self.positive, alpha_p, c_p),
         }
+        if self.ranking is not None:
+            found["auc"] = self.ranking.area()
         if self._surprise is not None:
             found["nlp"] = self._surprise / events
         found["majority"] = float(self.matrix.sum(axis=1).max() / events) if events else float("nan")
@@ -78,8 +87,26 @@ class Totals:
         return found
 
 
+def _odds(probability: np.ndarray) -> np.ndarray:
+    """Their logarithms, in the same order: they tell apart probabilities that are all nearly 1."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probability) - np.log1p(-probability))
+
+
+class Piece(NamedTuple):
+    """Some events in a row."""
+
+    first: int
+    """The number of its first event in the stream, from 1."""
+    last: int
+    share: float
+    """How many of its events were predicted right."""
+
+
 class Course:
     """The share of right predictions over time, in at most 64 pieces of equal length, however long the stream.
+
+    Only the last piece may be shorter or longer, by less than half.
 
     Examples
     --------
@@ -107,10 +134,19 @@ class Course:
         more[: len(self._right)] += self._right
         self._right = more
 
+    def pieces(self, most: int) -> list[Piece]:
+        """Up to ``most`` pieces, in order; a last one of less than half their length is added to the one before."""
+        bins = -(-len(self._right) // most)  # in a piece
+        firsts = list(range(0, len(self._right), max(1, bins)))
+        if len(firsts) > 1 and 2 * (self._events - firsts[-1] * self._size) < bins * self._size:
+            firsts.pop()
+        found = []
+        for first, end in pairwise([*firsts, len(self._right)]):
+            last_event = min(end * self._size, self._events)
+            share = self._right[first:end].sum() / (last_event - first * self._size)
+            found.append(Piece(first * self._size + 1, last_event, float(share)))
+        return found
+
     def shares(self, most: int) -> list[float]:
         """The share of right predictions in up to ``most`` pieces, in order."""
-        sizes = np.full(len(self._right), self._size)
-        if len(sizes):
-            sizes[-1] = self._events - self._size * (len(sizes) - 1)
-        groups = [part for part in np.array_split(np.arange(len(sizes)), max(1, min(most, len(sizes)))) if len(part)]
-        return [float(self._right[part].sum() / sizes[part].sum()) for part in groups]
+        return [piece.share for piece in self.pieces(most)]

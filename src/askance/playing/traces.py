@@ -10,7 +10,7 @@ Memory stays constant, and the file appears under its name only once it is compl
     asked          whether its label was bought
     audit          whether it was bought for the random sample that ``explore`` keeps
 
-An ``.npz`` file has these as arrays, truth and predicted as indices into ``classes``.
+An ``.npz`` file has these as arrays, and the classes in ``classes``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ import os
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
 import numpy as np
 
-from askance.errors import InvalidParameter
+from askance.errors import InvalidParameter, ModelFileError
 from askance.learner.trace import Trace
 from askance.playing.model import check_can_be_written
 
@@ -57,17 +59,36 @@ class TraceFile(ABC):
         self._name = ""
 
     def __enter__(self) -> Self:
-        self._name = self._beside()
-        self._begin(self._name)
+        with self._explained():
+            self._name = self._beside()
+            self._begin(self._name)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            self._end(kind is None)
             if kind is None:
-                os.replace(self._name, self.target)
+                with self._explained():
+                    self._end(True)
+                    os.replace(self._name, self.target)
+            else:
+                with suppress(OSError):  # what went wrong first is told
+                    self._end(False)
         finally:
             Path(self._name).unlink(missing_ok=True)
+
+    def add(self, trace: Trace, first_event: int) -> None:
+        """Write one more piece, whose first event has this number."""
+        with self._explained():
+            self._add(trace, first_event)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name the file, as its user knows it, if it cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
+            raise ModelFileError(f"cannot write the trace {str(self.target)!r}: {why}.") from None
 
     def _beside(self) -> str:
         """A name for a file beside the target, with the permissions it would have had."""
@@ -83,8 +104,8 @@ class TraceFile(ABC):
         """Open the file to write to."""
 
     @abstractmethod
-    def add(self, trace: Trace, first_event: int) -> None:
-        """Write one more piece, whose first event has this number."""
+    def _add(self, trace: Trace, first_event: int) -> None:
+        """Write one more piece."""
 
     @abstractmethod
     def _end(self, complete: bool) -> None:
@@ -128,7 +149,7 @@ class CsvTrace(TextTrace):
         self._rows = csv.writer(self._file, lineterminator="\n")
         self._rows.writerow(COLUMNS)
 
-    def add(self, trace: Trace, first_event: int) -> None:
+    def _add(self, trace: Trace, first_event: int) -> None:
         columns = columns_of(trace, first_event)
         columns |= {name: columns[name].astype(np.int8) for name in ("asked", "audit")}
         self._rows.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -137,7 +158,7 @@ class CsvTrace(TextTrace):
 class JsonlTrace(TextTrace):
     """A JSON object a line."""
 
-    def add(self, trace: Trace, first_event: int) -> None:
+    def _add(self, trace: Trace, first_event: int) -> None:
         columns = columns_of(trace, first_event)
         encode = json.JSONEncoder(ensure_ascii=False).encode
         for row in zip(*(column.tolist() for column in columns.values()), strict=True):
@@ -157,7 +178,7 @@ class ParquetTrace(TraceFile):
         self._arrow = pyarrow
         self._writer: Any = None
 
-    def add(self, trace: Trace, first_event: int) -> None:
+    def _add(self, trace: Trace, first_event: int) -> None:
         columns = columns_of(trace, first_event)
         for name in ("truth", "predicted"):
             if columns[name].dtype == object:
@@ -181,15 +202,16 @@ class NpzTrace(TraceFile):
         self._types: dict[str, np.dtype[Any]] = {}
         self._events = 0
 
-    def add(self, trace: Trace, first_event: int) -> None:
+    def _add(self, trace: Trace, first_event: int) -> None:
         self._classes = trace.classes
         columns = columns_of(trace, first_event)
-        columns |= {"truth": trace.truth_index, "predicted": trace.predicted_index}
+        labels = _labels_of(trace.classes)
+        columns |= {"truth": labels[trace.truth_index], "predicted": labels[trace.predicted_index]}
         for name, column in columns.items():
             if name not in self._parts:
                 self._parts[name] = tempfile.TemporaryFile(dir=self.target.parent)  # noqa: SIM115
                 self._types[name] = column.dtype
-            self._parts[name].write(np.ascontiguousarray(column).data)
+            self._parts[name].write(np.ascontiguousarray(column).tobytes())
         self._events += len(trace)
 
     def _end(self, complete: bool) -> None:
@@ -209,11 +231,13 @@ class NpzTrace(TraceFile):
                     while piece := part.read(PIECE):
                         member.write(piece)
             if self._classes is not None:
-                classes = self._classes
-                if classes.dtype == object:  # never a pickle
-                    classes = np.array([str(label) for label in classes.tolist()])
                 with archive.open("classes.npy", "w") as member:
-                    np.lib.format.write_array(member, classes, allow_pickle=False)
+                    np.lib.format.write_array(member, _labels_of(self._classes), allow_pickle=False)
+
+
+def _labels_of(classes: np.ndarray) -> np.ndarray:
+    """Classes as an array that can be written without a pickle."""
+    return np.array([str(label) for label in classes.tolist()]) if classes.dtype == object else classes
 
 
 def _head(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:

@@ -2,12 +2,14 @@
 
 Numeric attributes are numbers, nominal ones categories whose values are declared, and strings (and dates) are guessed.
 ``?`` is a missing value. In a sparse row, ``{1 0.5, 7 red}``, an attribute that is left out is a zero, or the first of
-its declared values; such rows are divided by their length, unless ``raw``, instead of being standardised.
+its declared values. Sparse rows are scaled as those of LIBSVM files are: as a table where at most 1000 attributes are
+numeric and their values differ, a zero being a value like any other; otherwise each is divided by its length.
 The label is the attribute called ``class``, ``label``, ``y`` or ``target``, else the last one.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -36,6 +38,7 @@ from askance.stream.buffer import Buffer
 from askance.stream.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect
 from askance.stream.delimited import DelimitedStream
 from askance.stream.source import Source
+from askance.stream.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
 from askance.stream.split import sample_of
 
 DIALECT = Dialect(COMMA, QUOTE, APOSTROPHE, BACKSLASH, PERCENT, is_multiline=False)
@@ -70,9 +73,10 @@ class ArffStream(DelimitedStream):
         known |= {name: IGNORE for name in head if last_name(name) in IGNORED_NAMES}
         if self._is_sparse:
             self.table = "sparse table"
-            self._encoder.raw = True
             sample: list[list[str]] = []
             known |= {name: _guess_sparse(content, place, name) for place, name in enumerate(head) if name not in known}
+            self._how = self._find_way(content, known)
+            self._encoder.raw = self._how != STANDARDISED
         else:
             sample = sample_of(content, self.name, DIALECT, len(head))
         label = self._find_label()
@@ -84,6 +88,23 @@ class ArffStream(DelimitedStream):
         self._defaults = {
             place: name for place, name in enumerate(self.names) if name in self.declared and place != self._label
         }
+
+    def _find_way(self, content: bytes, kinds: Mapping[str, str]) -> str:
+        """How sparse rows are scaled: as the model has it, as the user wants it, or by the first rows."""
+        if self._state is not None:
+            return str(self._state.get("sparse_rows", TO_UNIT_LENGTH))
+        if self.settings.raw:
+            return AS_IT_IS
+        given = dict(kinds) | (self.settings.features or {})
+        label = self._find_label()
+        places = {place for place, name in enumerate(self.names) if place != label and given.get(name) == NUMBER}
+        texts = (text for entries in _sample(content) for place, text in entries.items() if place in places)
+        values = [number for text in texts if (number := number_in(text)) is not None]
+        return way_of_scaling(np.array(values), len(places))
+
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows so far."""
+        return super().state() | ({"sparse_rows": self._how} if self._is_sparse else {})
 
     def _begin_part(self, buffer: Buffer) -> None:
         """Read the head of a file; those of a folder must declare the same."""
@@ -116,7 +137,8 @@ class ArffStream(DelimitedStream):
         if entries is None:
             return None
         label = self._declared_or_zero(self._label) if self._label >= 0 else ""
-        numbers, categories, texts = [], [], []
+        categories, texts = [], []
+        numbers: dict[int, float] = {}
         for place, value in entries.items():
             if place >= len(self.names):
                 raise ValueError(f"there is no attribute {place}; {len(self.names)} are declared, from 0.")
@@ -125,11 +147,11 @@ class ArffStream(DelimitedStream):
             column = f"attribute {place} ({listed([name])!r})"
             if place == self._label:
                 label = "" if value in self.missing_labels else value
-            elif kind == NUMBER and value != "?":
-                number = number_in(value)
+            elif kind == NUMBER:
+                number = math.nan if value == "?" else number_in(value)
                 if number is None:
                     raise ValueError(column, why_not_a_number(value))
-                numbers.append((self._encoder.slots[name], number))
+                numbers[self._encoder.slots[name]] = number
             elif kind == CATEGORY:
                 if name in self.declared and value != "?" and value not in self.declared[name]:
                     raise ValueError(column, f"{value[:40]!r} is not one of its declared values.")
@@ -147,8 +169,7 @@ class ArffStream(DelimitedStream):
             for place, name in self._defaults.items()
             if place not in entries and self._kind(name) == CATEGORY
         ]
-        for slot, number in numbers:
-            cells.add_number(cells.n_rows, slot, number)
+        self._add_numbers(numbers, cells)
         for name, value in categories:
             cells.add_category(cells.n_rows, name, value)
         for name, value in texts:
@@ -156,13 +177,24 @@ class ArffStream(DelimitedStream):
         cells.n_rows += 1
         return found
 
+    def _add_numbers(self, numbers: Mapping[int, float], cells: Cells) -> None:
+        """Add those of one row; to running statistics, one that is left out is a zero, and only NaN is missing."""
+        if self._how == STANDARDISED:
+            row = np.zeros((1, len(self._slots)))
+            row[0, list(numbers)] = list(numbers.values())
+            cells.add_numbers(cells.n_rows, np.arange(len(self._slots)), row)
+            return
+        for slot, number in numbers.items():
+            if not math.isnan(number):
+                cells.add_number(cells.n_rows, slot, number)
+
     def _declared_or_zero(self, place: int) -> str:
         declared = self.declared.get(self.names[place])
         return declared[0] if declared else "0"
 
     def _finished(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
         X, y, times = super()._finished(cells, labels)
-        if self._is_sparse and not self.settings.raw:
+        if self._is_sparse and self._how == TO_UNIT_LENGTH:
             specialise(unit_rows)(X.indptr, X.data)
         return X, y, times
 

@@ -67,8 +67,23 @@ class CsvStream(DelimitedStream):
         self._header = first if self.has_names else None
         self.names = _distinct(first) if self.has_names else [str(place) for place in range(len(first))]
         rows = sample[1:] if self.has_names else sample
+        if self._header is not None and state is None:
+            self._refuse_second_label(self._header)
         self.comma_places = tuple(self._with_commas(rows))
         self._settle({self.names[place]: NUMBER for place in self.comma_places}, rows)
+
+    def _refuse_second_label(self, header: Sequence[str]) -> None:
+        """Say that two columns are called as the label is, unless it was said what the other one is."""
+        label, given = self._find_label(), self.settings.features or {}
+        called = header[label].strip().lower() if label >= 0 else ""
+        for place, name in enumerate(header):
+            if place != label and called and name.strip().lower() == called and self.names[place] not in given:
+                one, other = sorted((label + 1, place + 1))
+                raise InvalidInput(
+                    f"{self.name!r} has two columns called {called!r}, {one} and {other}, and one of them may "
+                    "give the answer away; rename or remove one, or say what the other is, such as "
+                    f"{self.names[place]!r} to be ignored."
+                )
 
     def _with_commas(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
         """The fields whose numbers have a decimal comma; refuses those with separators between thousands."""

@@ -84,8 +84,9 @@ class DelimitedStream(Stream):
                     self._encoder.add(name, kind)
         labels = [row[self._label] for row in sample] if self._label >= 0 else []
         self.labels.settle(text for text in labels if text not in self.missing_labels)
+        at = {name: place for place, name in enumerate(self.names)}
         self._places = {
-            kind: [place for place, name in enumerate(self.names) if place != self._label and self._kind(name) == kind]
+            kind: [at[name] for name, found in self._encoder.kinds.items() if found == kind]
             for kind in (NUMBER, CATEGORY, TEXT, TIME)
         }
         self.labels.missing = frozenset(text.encode() for text in self.missing_labels)
@@ -105,7 +106,7 @@ class DelimitedStream(Stream):
                 f"the model was trained on {state.get('format')!r} data, but {self.name!r} is a {self.table}."
             )
         self._encoder = Encoder.from_dict(state)
-        if list(self._encoder.kinds) != list(names):
+        if self._encoder.kinds.keys() != set(names):  # in another order, they are found by their names
             raise InvalidInput(
                 f"the fields of {self.name!r} are not those the model was trained on: {listed(self._encoder.kinds)}."
             )

@@ -103,6 +103,12 @@ _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 def read_row(line: bytes | BadLine) -> dict[str, Any] | None:
     """The flattened fields of a line; None for an empty one, a ValueError for one that is no JSON object."""
+    row = read_object(line)
+    return None if row is None else flatten(row)
+
+
+def read_object(line: bytes | BadLine) -> dict[str, Any] | None:
+    """The object in a line as it is; None for an empty one, a ValueError for one that is no JSON object."""
     if isinstance(line, BadLine):
         raise line
     if not line.strip():
@@ -114,7 +120,7 @@ def read_row(line: bytes | BadLine) -> dict[str, Any] | None:
     if not isinstance(row, dict):
         what = "a list" if isinstance(row, list) else f"{row!r:.40}"
         raise ValueError(f'it is {what}, but each line must be a JSON object such as {{"text": "..."}}.')
-    return flatten(row)
+    return row
 
 
 def begins_an_array(content: bytes) -> bool:

@@ -82,6 +82,8 @@ class Labels:
     places: Places
     wrong: dict[int, str]
     """Labels found by the compiled parser that are not of the stream's kind, with the reasons."""
+    wider: str | None = None
+    """The kind that the last label would need that was not of the stream's kind; None as long as all were."""
     _known: list[Any]
     _values: dict[int | float, Any]
 
@@ -109,6 +111,7 @@ class Labels:
             return text
         number = number_in(text)
         if number is None or abs(number) >= EXACT or (self.kind == "int" and not number.is_integer()):
+            self.wider = "text" if number is None or abs(number) >= EXACT else "float"
             what = "a whole number" if self.kind == "int" else "a number"
             raise ValueError(
                 f"the label {text[:40]!r} is not {what} as the labels before it are; name all classes if it is one."
@@ -116,23 +119,30 @@ class Labels:
         return int(number) if self.kind == "int" else number
 
     def settle_by_values(self, sample: Iterable[Any]) -> None:
-        """Decide as ``settle`` does, by labels that are Python objects: one string makes all of them text."""
+        """Decide as ``settle`` does, by Python objects: text if one is a string, or all are true or false."""
         if self.kind is None:
             present = [label for label in sample if label is not None]
-            if any(isinstance(label, str) for label in present):
+            if any(isinstance(label, str) for label in present) or (
+                present and all(isinstance(label, bool) for label in present)
+            ):
                 self.kind = "text"
             else:
                 small = (label for label in present if isinstance(label, int | float) and abs(label) < EXACT)
                 self.settle(repr(float(label)) for label in small)
 
     def of(self, label: Any) -> Any:
-        """What a Python object stands for as a label: true and false are 1 and 0, None and "" are missing."""
+        """What a Python object stands for as a label: None and "" are missing.
+
+        True and false are the texts ``true`` and ``false``, but 1 and 0 where labels are numbers.
+        """
         if label is None or (isinstance(label, str) and label == ""):
             return None
         if isinstance(label, str):
             return self.value(label)
         if not isinstance(label, int | float):
             raise ValueError(f"a label is text or a number, got {str(label)[:40]!r}.")
+        if isinstance(label, bool) and self.kind == "text":
+            return "true" if label else "false"
         if label not in self._values:  # to a dictionary 1, 1.0 and True are the same, and so they are as labels
             if len(self._values) >= MOST:
                 self._values = {}

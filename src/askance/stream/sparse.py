@@ -23,6 +23,12 @@ AS_IT_IS, TO_UNIT_LENGTH, STANDARDISED = "as it is", "to unit length", "standard
 WIDEST_TABLE = 1000  # features
 
 
+def way_of_scaling(values: np.ndarray, width: int) -> str:
+    """What to do to rows with so many features, by the values present in the first of them."""
+    is_table = 0 < width <= WIDEST_TABLE and not (values == 1.0).all()
+    return STANDARDISED if is_table else TO_UNIT_LENGTH
+
+
 class SparseScaling:
     """What is done to the values of rows of numbered features."""
 
@@ -39,9 +45,8 @@ class SparseScaling:
     def settle(self, values: np.ndarray, width: int) -> None:
         """Decide, by the values of the first rows, what to do."""
         if not self.is_settled:
-            is_table = 0 < width <= WIDEST_TABLE and not (values == 1.0).all()
-            self.how = STANDARDISED if is_table else TO_UNIT_LENGTH
-            if is_table:
+            self.how = way_of_scaling(values, width)
+            if self.how == STANDARDISED:
                 self._running.widen(width)
 
     def restart(self) -> None:

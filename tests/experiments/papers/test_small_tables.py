@@ -13,6 +13,7 @@ from askance.experiments.papers import experiments, run
 
 STORED = Path(__file__).with_name("small_tables.csv")
 TIMED = {"paper3-fig2"}  # seconds differ from run to run
+SLOW = dict.fromkeys(("paper1-fig4", "paper2-table4"), pytest.mark.prove)
 
 
 def played(experiment):
@@ -31,7 +32,9 @@ def stored():
     return tables
 
 
-@pytest.mark.parametrize("key", [key for key in experiments() if key not in TIMED])
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=SLOW.get(key, ())) for key in experiments() if key not in TIMED]
+)
 def test_a_small_version_gives_its_stored_table(key):
     table, expected = played(experiments()[key]), stored()[key]
     assert table.keys() == expected.keys()

@@ -156,6 +156,7 @@ def play(
         search_permutations=setting.search_permutations,
         metric=setting.metric,
         tolerance=setting.tolerance,
+        settle_rates=False,  # the papers' random variants take the ratio as their rate
         alpha_p=setting.alpha_p,
         c_p=setting.c_p,
     )
