@@ -89,7 +89,8 @@ unit length, and standardised with statistics of the whole set; "tuned" is the b
 preparations by the very numbers shown, chosen for each case: what nobody can do without the labels.
 Vowpal Wabbit (two classes only) and river get these preparations and are credited with the best, scikit-activeml (dense
 sets only, not all, as it is slow) the standardised one. They play one order, or up to three, and are compared with
-`auto` on the same. Vowpal Wabbit cannot be told how many labels to buy: of a scan over its mellowness and three losses,
+`auto` on the same, so the means compared may differ from those of the case table, where `auto` has all its orders.
+Vowpal Wabbit cannot be told how many labels to buy: of a scan over its mellowness and three losses,
 the best run with 80 to 115 % of the labels counts; an empty cell says that there was none, and the case is left out.
 
 The few constants of `auto` (its line-up, memories, and how classes are weighed) were chosen by some eighty trials on

@@ -207,6 +207,13 @@ def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are(
     assert askance.make("auto").budget is None
 
 
+def test_numbers_of_numpy_are_budgets_like_those_of_python():
+    assert askance.make("auto", budget=np.int64(500)).budget == Gradual(500)
+    share = askance.make("auto", budget=np.float32(0.25)).budget
+    assert share == Rate(0.25, burst=40.0)
+    assert type(share.r) is float
+
+
 # --- what it is for --------------------------------------------------------------------------------------------
 
 
@@ -292,6 +299,19 @@ def test_a_wider_model_goes_on_learning(kind, wider):
     assert np.mean(trace.predicted == y[300:]) > 0.75
 
 
+def test_a_leader_that_begins_anew_leads_no_longer():
+    X, y = stream(2000, scale=np.array([1, 10, 100, 1, 1, 1e3, 1, 1]))
+    clf = askance.make("auto", budget=Rate(0.2), random_state=0)
+    clf.run(X, y)
+    assert clf.report().leader.startswith("standard")
+    clf.widen(600)
+    report = clf.report()
+    assert report.leader == report.standings[0].name
+    assert not report.leader.startswith("standard")
+    assert report.since == report.answers
+    assert clf.coef_.any()
+
+
 def test_widening_with_features_that_never_come_changes_no_decision_of_a_sparse_stream():
     X, y = STREAMS["sparse"]
     plain, wide = make("sparse"), make("sparse")
@@ -335,6 +355,7 @@ def test_the_report_says_who_leads_and_how_good_it_is():
     assert report.events == len(y) == report.quality.events
     assert 1 <= report.since <= report.answers
     assert clf.describe() in str(report)
+    assert "estimated balanced accuracy about" in clf.describe()
     assert report.leader in clf.describe()
 
 
@@ -368,6 +389,35 @@ def test_the_report_knows_everything_when_every_label_was_given():
     assert right <= round(100 * low) <= right + 1
 
 
+def test_events_without_features_could_not_be_asked():
+    X, y = STREAMS["sparse"]
+    empty = np.arange(len(y)) % 5 == 4
+    X = sp.diags((~empty).astype(float)) @ X
+    X.eliminate_zeros()
+    clf = make("sparse")
+    clf.run(X, y)
+    report = clf.report()
+    assert report.quality.unreachable == empty.sum()
+    assert report.events == report.quality.events == len(y)
+    assert report.quality.accuracy.high - report.quality.accuracy.low >= empty.mean()
+
+
+def test_events_after_the_last_label_widen_the_intervals():
+    """The world turns around when the budget is spent: nobody can see it, and the intervals say so."""
+    X, y = stream(4000, seed=6)
+    y = np.where(np.arange(len(y)) < 2000, y, 1 - y)
+    clf = askance.make("auto", budget=Rate(0.2) & Fixed(150), random_state=0)
+    trace = clf.run(X, y)
+    found = clf.report().quality
+    assert found.events == len(y)
+    assert found.unreachable == np.sum(trace.probability == 0.0) > 2000
+    exact = askance.quality.estimate(trace)
+    for name in ("accuracy", "balanced_accuracy", "recall"):
+        assert found[name].low == pytest.approx(exact[name].low, abs=0.1)
+    assert np.mean(trace.predicted == y) in found.accuracy
+    assert balanced_accuracy(y, trace.predicted) in found.balanced_accuracy
+
+
 def test_labels_are_spent_on_classes_not_seen_yet_then_on_disputes():
     X, y = stream(4000, rare=0.03, seed=4)
     clf = askance.make("auto", budget=Rate(0.05), random_state=0)
@@ -377,6 +427,15 @@ def test_labels_are_spent_on_classes_not_seen_yet_then_on_disputes():
     until = 1 + max(np.flatnonzero(answers == label)[0] for label in (0, 1))
     assert spent["until every class was seen"] == until
     assert spent["members at odds"] > spent["clear"]
+
+
+def test_a_committee_of_one_is_never_at_odds_with_itself():
+    X, y = stream(3000, rare=0.1, seed=4)
+    clf = askance.ActiveClassifier(
+        update=Committee(members="standard-probit-1"), query=Doubt(), budget=Rate(0.1), random_state=0
+    )
+    clf.run(X, y)
+    assert clf.report().spent["members at odds"] == 0
 
 
 def test_other_models_report_nothing():
@@ -400,6 +459,16 @@ def test_other_models_report_nothing():
 def test_what_cannot_work_is_refused_in_a_sentence(options, message):
     with pytest.raises(AskanceError, match=message):
         askance.make("auto", **options)
+
+
+def test_costs_of_more_than_two_classes_are_refused_before_anything_is_learned():
+    X, y = STREAMS["three classes"]
+    clf = askance.make("auto", budget=60, costs={"fn": 9, "fp": 1})
+    for play in (clf.run, clf.partial_fit):
+        with pytest.raises(AskanceError, match="between two classes and there are 3"):
+            play(X, y)
+    with pytest.raises(AskanceError, match="between two classes and there are 3"):
+        askance.make("auto", budget=60, costs={"fn": 9, "fp": 1}, classes=[0, 1, 2])
 
 
 def test_members_are_chosen_by_name():

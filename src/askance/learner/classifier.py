@@ -359,7 +359,7 @@ class ActiveClassifier(Workings):
         """What the model says of itself (``make("auto")``): who leads, since when, how good it is."""
         if not hasattr(self, "_state"):
             raise NotFittedError("there is nothing to report before the first event.")
-        return self._rules().update.report(self._state, self.classes_)  # type: ignore[attr-defined]
+        return self._rules().update.report(self._state, self.classes_, self.events_seen_)  # type: ignore[attr-defined]
 
     @available_if(_model_reports)
     def describe(self) -> str:

@@ -83,7 +83,8 @@ def score(parameters, state, event):
     note_sizes(parameters, state)
     said = speak(parameters, state)
     note_prediction(state, n_classes(state), said.predicted)
-    note_event(state, n_classes(state), said)
+    if event.stop > event.start:  # nothing is learned of an event without features
+        note_event(state, n_classes(state), said)
     return said
 
 
@@ -136,12 +137,13 @@ def speak(parameters, state):
 
 
 def are_at_odds(parameters, state, predicted):
-    """Whether somebody who is heard predicts another class than the committee."""
+    """Whether somebody who is heard predicts another class than all together, the line between two left at 0."""
     vectors = state.scores.size
+    common = side(state.scores[0]) if vectors == 1 else predicted
     for member in range(n_members(parameters)):
         scores = state.variances[member * vectors : (member + 1) * vectors]
         own = side(scores[0]) if vectors == 1 else best_except(scores, -1)
-        if own != predicted and state.extra[place_of(state, member) + VOICE] > 0.0:
+        if own != common and state.extra[place_of(state, member) + VOICE] > 0.0:
             return True
     return False
 

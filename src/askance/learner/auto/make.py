@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from askance.errors import InvalidParameter
 from askance.learner.auto.gradual import HEAD, Gradual
 from askance.learner.auto.query import Doubt
@@ -59,10 +61,10 @@ def aim(objective: Any = None, costs: Any = None) -> dict[str, Any]:
 
 def spread(budget: Any) -> Any:
     """The budget, spread over the stream with some of it at the beginning, wherever the user left that open."""
-    if isinstance(budget, float) and 0.0 < budget < 1.0:
-        return Rate(budget, burst=HEAD)
-    if isinstance(budget, int) and not isinstance(budget, bool):
-        return Gradual(budget)
+    if isinstance(budget, float | np.floating) and 0.0 < budget < 1.0:
+        return Rate(float(budget), burst=HEAD)
+    if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
+        return Gradual(int(budget))
     if type(budget) is Fixed:
         return Gradual(budget.n)
     return budget

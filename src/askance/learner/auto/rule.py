@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.errors import InvalidParameter
+from askance.errors import IncompatibleRules, InvalidParameter
 from askance.learner.auto import committee
-from askance.learner.auto.layout import CENTRED, LEADER, LOSS, MODEST, PER_MEMBER, VOICE, members_at
+from askance.learner.auto.layout import CENTRED, LEADER, LEARNED, LOSS, MODEST, PER_MEMBER, SINCE, VOICE, members_at
 from askance.learner.auto.members import BLOCK, LINE_UP, Member
 from askance.learner.auto.report import Report, report
 from askance.learner.auto.views import ALL, MOST_CENTRED, STANDARD, WORK_ROWS
@@ -28,6 +28,9 @@ class Committee(UpdateRule):
 
     Use it with the query rule ``Doubt``, as ``make("auto")`` does: rules that read the margin alone keep it from
     watching the events it does not learn from.
+
+    Weights given to answers (``sample_weight``, ``tell(weight=...)``) are taken for 1 / probability of asking, in the
+    estimates of the report, and in the choice if ``importance`` is above 0. Nobody learns more from a heavier answer.
 
     Parameters
     ----------
@@ -101,6 +104,14 @@ class Committee(UpdateRule):
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
         return (*super().layout(n_classes), self.line_up, self.full, self.modest)
+
+    def kernels(self, n_classes: int) -> Kernels:
+        if self.objective == "cost" and n_classes > 2:
+            raise IncompatibleRules(
+                f"costs are those of the two kinds of mistakes between two classes and there are {n_classes}: use "
+                "another objective, such as balanced."
+            )
+        return super().kernels(n_classes)
 
     # --- the arrays --------------------------------------------------------------------------------------
 
@@ -184,11 +195,14 @@ class Committee(UpdateRule):
                 state.table[:, 2 * place : 2 * place + 2, :] = fresh.table[:, 2 * place : 2 * place + 2, :]
                 losses[place], voices[place] = losses.max(), 0.0
         voices[:] = voices / voices.sum() if voices.sum() > 0.0 else 1.0 / len(voices)
+        if self.line_up[int(state.extra[LEADER])].view == STANDARD:  # of equal losses the first, which is not anew
+            state.extra[LEADER] = losses.argmin()
+            state.extra[SINCE] = state.extra[LEARNED]
 
     def coefficients(self, state: State) -> np.ndarray:
         """The leader's weights, in terms of the events as it sees them; the constant's come last."""
         return np.ascontiguousarray(state.table[:, 2 * int(state.extra[LEADER]), :].T)
 
-    def report(self, state: State, classes: np.ndarray) -> Report:
-        """Who leads, since when, and how good the committee is."""
-        return report(self.line_up, state, classes)
+    def report(self, state: State, classes: np.ndarray, seen: int = 0) -> Report:
+        """Who leads, since when, and how good the committee is; ``seen`` events were predicted, watched or not."""
+        return report(self.line_up, state, classes, seen)
