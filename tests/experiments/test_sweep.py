@@ -261,3 +261,19 @@ def test_rules_that_ask_at_random_spend_a_budget():
         assert spent.mean() >= 0.98 * budget
     given = sweep([Candidate("RPA-I", fixed={"rate": 0.01})], None, budgets=[50]).run(workers=1).choices[0]
     assert given.parameters["rate"] == 0.01
+
+
+def test_scikit_learn_can_work_side_by_side_after_a_sweep_did():
+    from sklearn.datasets import make_classification
+    from sklearn.model_selection import cross_val_score
+
+    import askance
+    from askance.experiments.workers import Workers
+
+    workers = Workers(2)
+    workers.start()
+    assert workers.submit(abs, -3).result() == 3
+    X, y = make_classification(200, random_state=0)
+    scores = cross_val_score(askance.make("PAA-I", random_state=0), X, y, cv=3, n_jobs=2)
+    assert len(scores) == 3
+    assert workers.submit(abs, -4).result() == 4

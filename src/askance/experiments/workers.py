@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 from askance.errors import InvalidParameter
 
@@ -46,8 +46,8 @@ def begin() -> None:
 class Workers:
     """A number of processes to send work to.
 
-    They are those of loky, joblib's, which start without importing the caller's main module, and end some minutes after
-    they were last used, or with this process.
+    They are loky's, which start without importing the caller's main module, and end some minutes after they were last
+    used, or with this process. The pool is one of our own: joblib's, which scikit-learn uses, does not bear sharing.
     """
 
     def __init__(self, count: int | None = None) -> None:
@@ -58,28 +58,42 @@ class Workers:
 
     def start(self) -> None:
         """Start the processes, or find those of an earlier sweep."""
-        global _running
-        from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
+        global _kept
+        from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
-        self._pool = get_reusable_executor(max_workers=self.count, timeout=300, initializer=begin)
-        _running = self.count
+        if not are_running(self.count):
+            if _kept is not None:
+                _kept.pool.shutdown(wait=False, kill_workers=True)
+            _kept = Kept(ProcessPoolExecutor(self.count, timeout=300, initializer=begin), self.count)
+        assert _kept is not None
+        self._pool = _kept.pool
 
     def kill(self) -> None:
         """End the processes together with the work they are at."""
-        global _running
+        global _kept
         threading.excepthook = lambda _: None  # the pool's own thread may trip over the processes that are gone
         self._pool.shutdown(wait=True, kill_workers=True)
         threading.excepthook = threading.__excepthook__
-        _running = 0
+        _kept = None
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Begin some work."""
         return self._pool.submit(work, *arguments)
 
 
-_running = 0
+class Kept(NamedTuple):
+    """Processes that an earlier sweep started."""
+
+    pool: Any
+    size: int
+
+
+_kept: Kept | None = None
 
 
 def are_running(count: int) -> bool:
-    """Whether so many processes were started before."""
-    return _running == count
+    """Whether so many processes were started before, and are in order."""
+    if _kept is None or _kept.size != count:
+        return False
+    flags = _kept.pool._flags
+    return flags.broken is None and not flags.shutdown
