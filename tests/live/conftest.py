@@ -93,15 +93,14 @@ def nursery():
     running.stop()
 
 
-@pytest.fixture
-def make(tmp_path, nursery):
-    """Makes services that are ended with the test."""
+def making(folder, nursery):
+    """Gives a function that makes services; at the end they are ended."""
     made = []
 
     def start(**options):
-        folder = tmp_path / f"service-{len(made)}"
-        folder.mkdir()
-        service = Running(folder, nursery=nursery, **options).create()
+        own = folder / f"service-{len(made)}"
+        own.mkdir()
+        service = Running(own, nursery=nursery, **options).create()
         made.append(service)
         return service.start()
 
@@ -109,3 +108,15 @@ def make(tmp_path, nursery):
     for service in made:
         if service.process is not None and service.process.poll() is None:
             service.stop()
+
+
+@pytest.fixture
+def make(tmp_path, nursery):
+    """Makes services that are ended with the test."""
+    yield from making(tmp_path, nursery)
+
+
+@pytest.fixture(scope="module")
+def make_for_all(tmp_path_factory, nursery):
+    """Makes services that all tests of a file share."""
+    yield from making(tmp_path_factory.mktemp("shared"), nursery)

@@ -16,13 +16,10 @@ GUARDED = [route for route in ROUTES if route.scope is not None and not route.is
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory, nursery):
-    from tests.live.running import Running
-
-    service = Running(tmp_path_factory.mktemp("guarded"), nursery=nursery).create().start()
+def guarded(make_for_all):
+    service = make_for_all()
     service.secrets = service.tokens(**{scope: scope for scope in SCOPES})
-    yield service
-    service.stop()
+    return service
 
 
 def call(client, route):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tests.live.running import Running
 
 VALUES = {
     "truncated": b'"hel',
@@ -41,11 +40,10 @@ PLACES = {
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory, nursery):
-    running = Running(tmp_path_factory.mktemp("bodies"), nursery=nursery).create().start()
+def service(make_for_all):
+    running = make_for_all()
     running.send("good")
-    yield running
-    running.stop()
+    return running
 
 
 @pytest.mark.parametrize("place", PLACES)

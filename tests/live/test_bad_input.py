@@ -53,13 +53,10 @@ BAD = {
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory, nursery):
-    from tests.live.running import Running
-
-    running = Running(tmp_path_factory.mktemp("bad"), nursery=nursery, server={"receipt_seconds": 2.0}).create().start()
+def service(make_for_all):
+    running = make_for_all(server={"receipt_seconds": 2.0})
     running.send("good")
-    yield running
-    running.stop()
+    return running
 
 
 def memory(service):

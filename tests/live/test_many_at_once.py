@@ -8,13 +8,10 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory, nursery):
-    from tests.live.running import Running
-
-    running = Running(tmp_path_factory.mktemp("many"), nursery=nursery, server={"new_fields": 20}).create().start()
+def service(make_for_all):
+    running = make_for_all(server={"new_fields": 20})
     running.send("first")
-    yield running
-    running.stop()
+    return running
 
 
 @pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json", "application/x-www-form-urlencoded", ""])

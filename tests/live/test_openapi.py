@@ -21,15 +21,12 @@ def test_every_route_but_the_pages_is_described():
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory, nursery):
-    from tests.live.running import Running
-
-    running = Running(tmp_path_factory.mktemp("openapi"), nursery=nursery).create().start()
+def service(make_for_all):
+    running = make_for_all()
     running.send("a", "b", "c")
     running.next()
     running.log_in(running.tokens(root="admin")["root"])
-    yield running
-    running.stop()
+    return running
 
 
 @pytest.mark.parametrize(

@@ -124,27 +124,21 @@ def learn_full_moments(parameters, own, event, answer, said, weight):
             shrink(own, 1.0 / (scale * shrinkage))
 
 
-def learn_mirror(parameters, own, event, answer, said, weight):
+def learn_subgradient(parameters, own, event, answer, said, weight, averages):
+    """Mirror descent, or dual averaging, whose sum of gradients is the weight times H before the step."""
     label = sign(answer)
     if label * said.margin < 1.0:
         for i in range(event.start, event.stop):
             column = event.columns[i]
             value = event.values[i]
+            old_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])
             own.table[column, SQUARES, 0] += weight * value * value
-            ridged_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])
-            own.table[column, WEIGHT, 0] += parameters[0] * weight * label * value / ridged_root
-
-
-def learn_dual(parameters, own, event, answer, said, weight):
-    label = sign(answer)
-    if label * said.margin < 1.0:
-        for i in range(event.start, event.stop):
-            column = event.columns[i]
-            value = event.values[i]
-            total = own.table[column, WEIGHT, 0] * (parameters[1] + sqrt(own.table[column, SQUARES, 0]))
-            own.table[column, SQUARES, 0] += weight * value * value
-            ridged_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])
-            own.table[column, WEIGHT, 0] = (total + parameters[0] * weight * label * value) / ridged_root
+            ridged_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])  # H
+            pull = parameters[0] * weight * label * value
+            if averages:
+                own.table[column, WEIGHT, 0] = (own.table[column, WEIGHT, 0] * old_root + pull) / ridged_root
+            else:
+                own.table[column, WEIGHT, 0] += pull / ridged_root
 
 
 def learn_member(row, own, event, answer, margin, weight):
@@ -153,10 +147,8 @@ def learn_member(row, own, event, answer, margin, weight):
     parameters = row[OWN:]
     if row[RULE] == PASSIVE:
         learn_soft(parameters, own, event, answer, said, min(1.0, weight))
-    elif row[RULE] == MIRROR:
-        learn_mirror(parameters, own, event, answer, said, weight)
-    elif row[RULE] == DUAL:
-        learn_dual(parameters, own, event, answer, said, weight)
+    elif row[RULE] == MIRROR or row[RULE] == DUAL:
+        learn_subgradient(parameters, own, event, answer, said, weight, row[RULE] == DUAL)
     elif own.matrix.size > 0:
         if row[RULE] == PROBIT:
             learn_full_moments(parameters, own, event, answer, said, weight)
