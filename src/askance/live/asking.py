@@ -18,6 +18,7 @@ from operator import and_
 from typing import Any
 
 from askance.budgets import Budget, Fixed, PerPeriod, Rate, Unlimited
+from askance.learner.auto.gradual import HEAD
 from askance.learner.trace import Decision
 from askance.live.config import Asking
 
@@ -25,7 +26,6 @@ COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
 COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter
 LEAST_COLD = 0.001
 MEMORY = 1_000  # events over which the share of questions is averaged
-HEAD = 40.0  # questions that may be asked ahead of the share at the beginning, where answers are worth most
 
 
 def budget_of(settings: Asking) -> Budget:

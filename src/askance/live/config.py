@@ -11,6 +11,7 @@ from typing import Any
 
 from askance.errors import InvalidParameter
 from askance.features.kinds import check_features
+from askance.learner.budget import SECONDS
 
 ALGORITHM = "auto"
 """What learns unless the configuration says otherwise."""
@@ -20,7 +21,6 @@ HASH_BITS, AUTO_HASH_BITS, AUTO_HASH_BITS_OF_MANY = 18, 16, 14
 where there are more than two: 18 MB for two classes, 4 MB for each of several."""
 
 DEFAULT_FILE = "askance.toml"
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def seconds(value: Any, name: str) -> float:
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhd])\s*", value) if isinstance(value, str) else None
     if found is None:
         raise InvalidParameter(f"{name} must be a duration such as 30, '10m', '2h' or '7d', got {value!r}.")
-    return float(found[1]) * UNITS[found[2]]
+    return float(found[1]) * SECONDS[found[2]]
 
 
 def load(path: str | Path, store: str | None = None) -> Config:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import askance
-from askance.live.asking import AUDIT, COLD_START, HEAD
+from askance.learner.auto.gradual import HEAD
+from askance.live.asking import AUDIT, COLD_START
 from askance.live.clock import iso
 from askance.live.counts import COUNTED, empty_counts, minutes_after
 from askance.live.spending import spending
