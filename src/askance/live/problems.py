@@ -22,6 +22,7 @@ CODES = {
     "already_labeled": 409,
     "stale_token": 409,
     "not_undoable": 409,
+    "other_store": 412,
     "body_too_large": 413,
     "event_too_large": 413,
     "unsupported_encoding": 415,

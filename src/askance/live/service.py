@@ -36,6 +36,8 @@ SECURITY = [
     (b"content-security-policy", CSP.encode()),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+STORE = b"askance-store"
+"""The header in which a page says which store it speaks to."""
 READERS = 4
 MOST_STREAMS = 100
 _OTHER_PAGE = {"/": ("label", "/label"), "/label": ("read", "/")}
@@ -191,6 +193,7 @@ class Service:
                 raise Problem(
                     "forbidden", f"this needs the scope {chosen.scope!r}; the token has {', '.join(user.scopes)}."
                 )
+        self._same_store(headers)
         client = scope.get("client") or ("", 0)
         self.rate.take(f"{user.name if user else ''}@{client[0]}")
         if method == "POST" and (user is None or user.way != "bearer"):
@@ -227,6 +230,12 @@ class Service:
             foreign = True
         if foreign:
             raise Problem("forbidden", "requests from pages of other sites are not taken.")
+
+    def _same_store(self, headers: dict[bytes, bytes]) -> None:
+        """What a page kept for one store must not reach another that has taken its address since."""
+        meant = headers.get(STORE)
+        if meant is not None and meant != self.engine.state.store.encode():
+            raise Problem("other_store", "this address serves another store now; load the page again.")
 
     async def _body(self, headers: dict[bytes, bytes], receive: Any) -> bytes:
         most = self.config.server.body_bytes

@@ -56,17 +56,21 @@ def test_answers_for_one_store_are_never_sent_to_another_at_the_same_address(ser
     first = serve(server={"port": port})
     first.send("e1", "e2", "e3")
     annotator = visit(first)
-    annotator.sees_question()
+    event = annotator.sees_question()
     first.kill()
     annotator.press("1")
     annotator.badge("offline")
     other = serve(server={"port": port})
     other.send("e1", "e2", "e3")
-    annotator.page.goto(f"{other.url}/label")
+    annotator.badge("saved")  # the page has tried to send, was refused, and loaded itself again
     annotator.sees_question()
-    annotator.page.wait_for_timeout(1500)
     found = other.get("/v1/answers?mine=1&limit=200").json()["answers"]
     assert [answer for answer in found if answer["kind"] != "label"] == []
+    other.kill()
+    first.start()
+    annotator.page.goto(f"{first.url}/label")
+    annotator.badge("saved")
+    assert [answer["label"] for answer in first.get(f"/v1/events/{event}").json()["answers"]] == ["ham"]
 
 
 def free_port():

@@ -1,5 +1,7 @@
 // Requests to the service. A Problem is what the service says; Unreachable is no answer at all.
 
+const OTHER_STORE = "other_store";
+
 export class Problem extends Error {
   constructor(status, document, retryAfter) {
     super(document.detail || `the service answered ${status}`);
@@ -10,7 +12,7 @@ export class Problem extends Error {
 
   // The same request may work later.
   get passes() {
-    return this.status === 429 || this.status >= 500;
+    return this.status === 429 || this.status >= 500 || this.code === OTHER_STORE;
   }
 }
 
@@ -20,12 +22,16 @@ export class Unreachable extends Error {}
 export const root = document.documentElement.dataset.root ?? "";
 export const logIn = (page) => `${root}/login?next=${encodeURIComponent(root + page)}`;
 
+// Which store the page speaks to: its numbers mean nothing to another that has taken the address since.
+let store = null;
+export const speakTo = (id) => (store = id);
+
 export async function request(method, path, body, options = {}) {
   let response;
   try {
     response = await fetch(root + path, {
       method,
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: { ...(body !== undefined && { "content-type": "application/json" }), ...(store && { "askance-store": store }) },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(options.timeout || 15000),
       keepalive: Boolean(options.keepalive),
@@ -44,6 +50,7 @@ export async function request(method, path, body, options = {}) {
     if (response.ok) throw new Unreachable("the answer was cut");
     document = {};
   }
+  if (document.code === OTHER_STORE) location.reload(); // what waits for the first store is kept until it is back
   if (!response.ok) throw new Problem(response.status, document, retryAfter);
   return document;
 }

@@ -1,6 +1,6 @@
 // The label page: one question at a time, answered by a key.
 
-import { get, logIn, newId, root } from "./api.js";
+import { get, logIn, newId, root, speakTo } from "./api.js";
 import { Deck } from "./deck.js";
 import { byId, count, h, some } from "./dom.js";
 import { canUndo, History } from "./history.js";
@@ -44,6 +44,7 @@ async function start() {
     const known = shelf.take(`askance:me:${root}`);
     if (known && known.title === me.title && known.name === me.name) me = known;
   }
+  speakTo(me.store);
   const scope = encodeURIComponent(`${me.store} ${me.name}`);
   tabs = new Tabs(scope, (ids) => deck.drop(ids));
   outbox = new Outbox(scope, tabs, onOutbox, onResult);
