@@ -44,7 +44,7 @@ serve: $(VENV)/.installed-live
 	@$(BIN)/askance demo --live
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 prove: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -m prove

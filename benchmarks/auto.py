@@ -19,8 +19,8 @@ from benchmarks.auto_speed import speeds
 
 EVENTS = 8000
 RATES = (0.01, 0.05, 0.2)
-PARTS = ("auto", "ablation", "defaults", "grid", "vowpal", "river", "activeml", "speed")
-ORDERS = {"ablation": 2, "vowpal": 3, "river": 3, "activeml": 1}
+PARTS = ("auto", "prepared", "ablation", "defaults", "grid", "vowpal", "river", "activeml", "speed")
+ORDERS = {"prepared": 3, "ablation": 2, "vowpal": 3, "river": 3, "activeml": 1}
 """How many orders a part plays at most."""
 
 
@@ -31,6 +31,8 @@ def jobs(part: str, name: str, rate: float, order: int) -> Iterator[tuple[dict[s
         for label, options in auto_field.ABLATIONS.items():
             if label == "auto" or part == "ablation":
                 yield {"who": label}, lambda options=options: auto_field.play_auto(name, options, rate, order, n)
+    elif part == "prepared":
+        yield {"who": "auto"}, lambda: auto_field.play_auto(name, {"preparation": "standard"}, rate, order, n)
     elif part == "defaults":
         for preset in auto_field.families(name):
             for preparation in PREPARATIONS:

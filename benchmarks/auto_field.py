@@ -107,9 +107,9 @@ def play_preset(
 
 
 def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: int) -> tuple[float, int]:
-    """The same for ``make("auto")``, or with an ingredient left out; it gets the data as they are."""
-    events = stream(name, "raw", order, n)
+    """The same for ``make("auto")``, which gets the data as they are; with options, something is left out or other."""
     options = dict(options)
+    events = stream(name, options.pop("preparation", "raw"), order, n)
     budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
     query = Doubt(options.pop("delta", 0.2))
     clf = askance.ActiveClassifier(

@@ -7,52 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.auto_cases import PEERS, Case, Results, beside, cases_behind, gap_of, table_of_cases
 from benchmarks.auto_data import CHOSEN_ON, HELD_OUT
 from benchmarks.auto_speed import table_of_speeds
-
-Case = tuple[str, float]
-PEERS = {"vowpal": "Vowpal Wabbit", "river": "river", "activeml": "scikit-activeml"}
-
-
-class Results:
-    """Balanced accuracy in points, by part, case and contestant: a mean over the orders."""
-
-    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        self.found: dict[str, dict[Case, dict[tuple[str, ...], dict[int, float]]]] = defaultdict(
-            lambda: defaultdict(lambda: defaultdict(dict))
-        )
-        self.labels: dict[Case, list[int]] = defaultdict(list)
-        for row in rows:
-            key = row["key"]
-            if row["balanced"] is None:
-                continue
-            case = (key["set"], key["rate"])
-            who = (key["who"], str(key.get("parameters", "")), key.get("preparation", ""))
-            self.found[key["part"]][case][who][key["order"]] = 100.0 * row["balanced"]
-            if key["part"] == "auto":
-                self.labels[case].append(row["labels"])
-
-    def of(self, part: str, case: Case, orders: set[int] | None = None) -> dict[tuple[str, ...], float]:
-        """Everybody's mean, over the given orders where there are such."""
-        return {
-            who: float(np.mean([value for order, value in by_order.items() if orders is None or order in orders]))
-            for who, by_order in self.found[part][case].items()
-            if orders is None or (orders and orders <= set(by_order))
-        }
-
-    def auto(self, case: Case, orders: set[int] | None = None) -> float | None:
-        return next(iter(self.of("auto", case, orders).values()), None)
-
-    def best(self, part: str, case: Case, orders: set[int] | None = None) -> tuple[float, str] | None:
-        """The best of a part, and its name."""
-        means = self.of(part, case, orders)
-        if not means:
-            return None
-        who = max(means, key=lambda key: means[key])
-        return means[who], who[0]
-
-    def orders(self, part: str, case: Case) -> set[int]:
-        return {order for by_order in self.found[part][case].values() for order in by_order}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -69,7 +26,8 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
     fast = [row for row in rows if "speed" in row]
     parts = [HEAD, "## In short\n\n" + in_short(results, groups)]
     parts += ["## What was to be reached\n\n" + goals(results, every, fast)]
-    parts += ["## Every case\n\n" + CASES + "\n\n" + table(results, groups)]
+    parts += ["## Every case\n\n" + CASES + "\n\n" + table_of_cases(results, groups)]
+    parts += ["## Where another library is ahead\n\n" + BEHIND + "\n\n" + cases_behind(results, every)]
     parts += ["## Presets at their defaults\n\n" + defaults(results, every)]
     parts += ["## One ingredient less\n\n" + ablation(results, every)]
     parts += ["## Speed\n\n" + table_of_speeds(fast)]
@@ -85,8 +43,8 @@ with an order of their own: stretches of it). Everybody may ask for the same sha
 start, `Rate(r, burst=40)`.
 
 `auto` gets the data as they are and no parameter. The presets get an intercept and three preparations, as they are, to
-unit length, and standardised with statistics of the whole set; "tuned" is the best of all families, grid points and
-preparations by the very numbers shown, chosen for each case: what nobody can do without the labels.
+unit length, and standardised with statistics of the whole set; "tuned" is the best of all families, grid points,
+defaults and preparations by the very numbers shown, chosen for each case: what nobody can do without the labels.
 Vowpal Wabbit (two classes only) and river get these preparations and are credited with the best, scikit-activeml (dense
 sets only, not all, as it is slow) the standardised one. They play one order, or up to three, and are compared with
 `auto` on the same, so the means compared may differ from those of the case table, where `auto` has all its orders.
@@ -99,22 +57,21 @@ trials were looked at a few times, to see that nothing breaks, and one constant 
 the shares of the classes begin with where there are more than two.
 """
 
-CASES = (
-    "The number of labels in brackets; `auto` against the tuned preset is a mean over as many orders as both played."
-)
+CASES = """
+The number of labels in brackets; which preset was best, tuned or at its defaults, on which preparation, and how far
+`auto` is ahead on the orders that both played. After the number of a library, in brackets, how far it is ahead of that.
+""".strip()
+
+BEHIND = """
+The number of labels in brackets. The last column but one is `auto` on the data as they are, which the other numbers of
+this page are about, the last `auto` on features that were standardised with statistics of the whole set, as the library
+had them wherever that is its preparation. All on the orders that the library played.
+""".strip()
 
 
 def share(values: Iterable[bool]) -> str:
     found = list(values)
     return f"{sum(found)} of {len(found)}" + (f" ({100 * np.mean(found):.0f} %)" if found else "")
-
-
-def gap_of(results: Results, case: Case) -> float | None:
-    """How far ``auto`` is ahead of the best tuned preset, over the orders that both played."""
-    orders = results.orders("auto", case) & results.orders("grid", case)
-    tuned = results.best("grid", case, orders) if orders else None
-    own = results.auto(case, orders) if orders else None
-    return None if tuned is None or own is None else own - tuned[0]
 
 
 def in_short(results: Results, groups: dict[str, list[Case]]) -> str:
@@ -170,16 +127,6 @@ def goals(results: Results, cases: list[Case], fast: list[dict[str, Any]]) -> st
     return "\n".join(lines)
 
 
-def beside(results: Results, part: str, case: Case) -> list[tuple[float, float]]:
-    """``auto`` and the best of a library, on the orders that this one played; nothing where there are none."""
-    means = results.of(part, case)
-    if not means:
-        return []
-    who = max(means, key=lambda key: means[key])
-    own = results.auto(case, set(results.found[part][case][who]))
-    return [] if own is None else [(own, means[who])]
-
-
 def libraries(results: Results, groups: dict[str, list[Case]]) -> list[str]:
     """In how many cases ``auto`` is ahead of each library, and of which in which it is not."""
     lines = ["| ahead of | " + " | ".join(groups) + " | behind in |", "| --- |" + " --: |" * len(groups) + " --- |"]
@@ -223,24 +170,6 @@ def closest_default(results: Results, cases: list[Case]) -> str:
     values = beside_defaults(results, cases)[who]
     mean, own = np.mean(values, axis=0)
     return f"{own:.1f}; {who[0]}, {who[1]}: {mean:.1f} ({len(values)} sets)"
-
-
-def table(results: Results, groups: dict[str, list[Case]]) -> str:
-    lines = [
-        "| set | labels | auto | tuned | which | gap | Vowpal Wabbit | river | scikit-activeml |",
-        "| --- | --: | --: | --: | --- | --: | --: | --: | --: |",
-    ]
-    for case in (case for cases in groups.values() for case in sorted(cases)):
-        orders = results.orders("auto", case) & results.orders("grid", case)
-        auto, tuned = results.auto(case, orders or None), results.best("grid", case, orders) if orders else None
-        others = [results.best(part, case) for part in PEERS]
-        lines.append(
-            f"| {case[0]} | {100 * case[1]:g} % ({np.mean(results.labels[case]):.0f}) | {auto:.1f} | "
-            + (f"{tuned[0]:.1f} | {tuned[1]} | {auto - tuned[0]:+.1f} | " if tuned else "| | | ")
-            + " | ".join(f"{other[0]:.1f}" if other else "" for other in others)
-            + " |"
-        )
-    return "\n".join(lines)
 
 
 def by_default(results: Results, cases: list[Case]) -> dict[tuple[str, str], list[float]]:

@@ -140,7 +140,7 @@ async def looks(port: int, token: str, path: str, times: int) -> list[float]:
     found = []
     for _ in range(times):
         await connection.post("/v1/events", event(rng))
-        await asyncio.sleep(0.6)  # the numbers are kept for half a second
+        await asyncio.sleep(0.4)  # the numbers are kept for a quarter of a second
         start = time.perf_counter()
         status, _ = await connection.get(path)
         assert status == 200, status

@@ -11,6 +11,7 @@ from pathlib import Path
 from askance.live.config import is_postgres
 from askance.live.store import open_store
 from askance.live.store.database import Session
+from askance.live.tallies import count_all
 from benchmarks.live_load import PEOPLE, Connection, event
 
 SETTINGS = """\
@@ -153,3 +154,4 @@ class Block:
             (last, self.learned * copies),
         )
         session.execute("UPDATE asks SET state = 'expired' WHERE state = 'open' AND id > ?", (10_000,))
+        count_all(session, anew=True)

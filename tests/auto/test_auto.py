@@ -207,6 +207,41 @@ def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are(
     assert askance.make("auto").budget is None
 
 
+@pytest.mark.parametrize("budget", [0.05, 70, Fixed(70), Rate(0.05), None])
+@pytest.mark.parametrize("way", ["set_params", "attribute", "clone", "file"])
+def test_a_budget_that_is_set_later_is_treated_as_one_given_at_first(budget, way, tmp_path):
+    X, y = stream(2000)
+    clf = askance.make("auto", budget=3, random_state=0)
+    if way == "attribute":
+        clf.budget = budget
+    else:
+        clf.set_params(budget=budget)
+    assert clf.get_params(deep=False)["budget"] is budget
+    if way == "clone":
+        clf = clone(clf)
+        assert clf.budget == budget
+    if way == "file":
+        clf.save(tmp_path / "model")
+        clf = askance.load(tmp_path / "model")
+        assert clf.budget == budget
+    expected = askance.make("auto", budget=budget, random_state=0).run(X, y)
+    np.testing.assert_array_equal(clf.run(X, y).asked, expected.asked)
+
+
+def test_a_budget_that_is_set_within_a_stream_is_spread_from_there_on():
+    X, y = stream(4000)
+    clf = askance.make("auto", budget=20, random_state=0)
+    first = clf.run(X[:1000], y[:1000]).asked.sum()
+    clf.set_params(budget=200)
+    asked = clf.run(X[1000:], y[1000:]).asked
+    assert first <= 20
+    assert 100 < first + asked.sum() <= 200
+    assert asked[-500:].any()  # a fixed number without a pace is spent long before
+    clf.budget = 1.5
+    with pytest.raises(InvalidParameter, match="not a whole number"):
+        clf.run(X, y)
+
+
 def test_numbers_of_numpy_are_budgets_like_those_of_python():
     assert askance.make("auto", budget=np.int64(500)).budget == Gradual(500)
     share = askance.make("auto", budget=np.float32(0.25)).budget
@@ -355,7 +390,7 @@ def test_the_report_says_who_leads_and_how_good_it_is():
     assert report.events == len(y) == report.quality.events
     assert 1 <= report.since <= report.answers
     assert clf.describe() in str(report)
-    assert "estimated balanced accuracy about" in clf.describe()
+    assert "estimated balanced accuracy" in clf.describe()
     assert report.leader in clf.describe()
 
 
@@ -372,21 +407,6 @@ def test_the_intervals_of_the_report_hold_the_truth(kind):
         held["accuracy"] += np.mean(predicted == y) in found.accuracy
         held["balanced_accuracy"] += balanced_accuracy(y, predicted) in found.balanced_accuracy
     assert min(held.values()) >= 8
-
-
-def test_the_report_knows_everything_when_every_label_was_given():
-    X, y = STREAMS["numbers"]
-    clf = make(budget=None)
-    clf.partial_fit(X[:1], y[:1])
-    right = 0
-    for i in range(1, 100):
-        right += clf.predict(X[i : i + 1])[0] == y[i]
-        clf.partial_fit(X[i : i + 1], y[i : i + 1])
-    report = clf.report()
-    assert report.events == report.answers == 100
-    low, high = report.quality.accuracy.low, report.quality.accuracy.high
-    assert low == high  # nothing is left to guess
-    assert right <= round(100 * low) <= right + 1
 
 
 def test_events_without_features_could_not_be_asked():
@@ -425,7 +445,7 @@ def test_labels_are_spent_on_classes_not_seen_yet_then_on_disputes():
     spent = clf.report().spent
     answers = y[trace.asked]
     until = 1 + max(np.flatnonzero(answers == label)[0] for label in (0, 1))
-    assert spent["until every class was seen"] == until
+    assert spent["cold start"] == until <= 40
     assert spent["members at odds"] > spent["clear"]
 
 

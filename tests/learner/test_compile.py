@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -102,11 +103,21 @@ def test_an_edit_to_anything_a_kernel_uses_takes_effect_at_once(file, old, new, 
     assert after["weights"] == pytest.approx([factor * weight for weight in before["weights"]])
 
 
+@pytest.fixture(scope="module")
+def filled_cache(tmp_path_factory):
+    """What makes a process compile, and a cache in which it finds the result."""
+    code = "print(json.dumps(play(askance.make('PE', random_state=0))))"
+    folder = tmp_path_factory.mktemp("cache")
+    in_a_new_process(code, folder)
+    assert in_a_new_process(code, folder)["hits"] == 1
+    return code, folder
+
+
 @pytest.mark.parametrize("damage", [b"", b"junk", None], ids=["emptied", "garbled", "cut"])
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_damaged_cache_is_compiled_anew(damage, suffix, tmp_path):
-    code = "print(json.dumps(play(askance.make('PE', random_state=0))))"
-    in_a_new_process(code, tmp_path)
+def test_a_damaged_cache_is_compiled_anew(damage, suffix, filled_cache, tmp_path):
+    code, filled = filled_cache
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     for path in tmp_path.rglob(f"*.{suffix}"):
         path.write_bytes(path.read_bytes()[:40] if damage is None else damage)
     assert in_a_new_process(code, tmp_path)["misses"] == 1

@@ -258,7 +258,12 @@ class ActiveClassifier(Workings):
                     f"setting 'replace' to true makes it {self.classes_.item(answer)!r}."
                 )
             self._account.counts[2] -= event.predicted != before
-        self._teach_one(self._machine(), event.block, answer, 1.0 / event.probability)
+            if event.block.columns.size:
+                self._rules().update.take_back(self._state, before, event.predicted, event.probability)
+        machine, update = self._machine(), self._rules().update
+        update.recall(self._state, event.predicted)
+        self._teach_one(machine, event.block, answer, 1.0 / event.probability)
+        update.recall(self._state, None)
         self._account.counts[2] += event.predicted != answer
         self._tickets.close(ticket, answer, self.keep)
         return self
@@ -309,7 +314,7 @@ class ActiveClassifier(Workings):
         if sample_weight is None:
             weights = np.ones(events.n_events)
         for which, block in events.blocks(machine.preparation):
-            machine.teach(machine.parameters.update, self._state, block, answers[which], weights[which])
+            machine.give(machine.parameters.update, self._state, block, answers[which], weights[which])
         return self
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -359,7 +364,7 @@ class ActiveClassifier(Workings):
         """What the model says of itself (``make("auto")``): who leads, since when, how good it is."""
         if not hasattr(self, "_state"):
             raise NotFittedError("there is nothing to report before the first event.")
-        return self._rules().update.report(self._state, self.classes_, self.events_seen_)  # type: ignore[attr-defined]
+        return self._rules().update.report(self._state, self.classes_)  # type: ignore[attr-defined]
 
     @available_if(_model_reports)
     def describe(self) -> str:

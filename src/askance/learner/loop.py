@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its two short relatives.
 
-A combination of rules fills ten slots. The functions below that only raise are those slots: their signatures
+A combination of rules fills eleven slots. The functions below that only raise are those slots: their signatures
 and docstrings are the contract for whoever writes a rule.
 """
 
@@ -41,6 +41,15 @@ def forget(parameters: np.ndarray, state: State, event: Event) -> None:
 
 def forget_nothing(parameters: np.ndarray, state: State, event: Event) -> None:
     """Stands in for a rule that does not forget."""
+
+
+def note(state: State, event: Event, said: Score, chance: float, is_asked: bool) -> None:
+    """Update rule: keep what it will report of an event of the stream, which is asked with this probability."""
+    raise NotImplementedError
+
+
+def note_nothing(state: State, event: Event, said: Score, chance: float, is_asked: bool) -> None:
+    """Stands in for a rule that reports nothing."""
 
 
 def probability(parameters: np.ndarray, margin: float, variance: float, squared_length: float, tally: Tally) -> float:
@@ -188,6 +197,7 @@ def play(
         record.audit[t] = is_asked and uniforms[t] < explore
         if keeps_variance:
             record.variance[t] = said.variance
+        note(state, event, said, chance, is_asked)
         if is_asked:
             asked += 1
             if answers[t] != NOT_GIVEN:

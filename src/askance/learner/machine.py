@@ -65,7 +65,7 @@ def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any
         )
     if not isinstance(query, QueryRule):
         raise InvalidType(f"query must be a query rule such as askance.queries.Margin(), got {query!r}.")
-    return Combination(update, query, as_budget(budget), normalize, intercept, explore)
+    return Combination(update, query, as_budget(update.spread(budget)), normalize, intercept, explore)
 
 
 class Machine:
@@ -92,9 +92,11 @@ class Machine:
             loop.suspend: rules.budget.kernels.suspend,
             loop.reckon: rules.budget.kernels.reckon,
             loop.steer: rules.budget.kernels.steer,
+            loop.note: kernels.note or loop.note_nothing,
         }
         self.play = specialise(loop.play, asking)
         self.teach = specialise(loop.teach, learning)
+        self.give = specialise(loop.teach, learning | {loop.learn: kernels.given}) if kernels.given else self.teach
         self.look = specialise(loop.look, predicting)
         self._rules, self._n_classes = rules, n_classes
         self._kernels = kernels, rules.query.probability
@@ -102,7 +104,9 @@ class Machine:
         if not all(map(is_ours, asking.values())):
             self._references = references(loop.play, asking)
             names = ", ".join(type(part).__name__ for part in (rules.update, rules.query, rules.budget))
-            self.play, self.teach, self.look = (explained(f, names) for f in (self.play, self.teach, self.look))
+            self.play, self.teach, self.give, self.look = (
+                explained(f, names) for f in (self.play, self.teach, self.give, self.look)
+            )
         self.parameters = Parameters(
             rules.update.parameters(),
             rules.query.parameters(rules.update),

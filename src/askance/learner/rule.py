@@ -135,6 +135,10 @@ class Kernels(NamedTuple):
     """Predict with the variance that some query rules read; ``None``: this rule has no variance."""
     forget: Kernel | None = None
     """Make the event's features uncertain again before an answer is learned; ``None``: this rule forgets nothing."""
+    note: Kernel | None = None
+    """Keep what the rule will report of an event of the stream; ``None``: it reports nothing."""
+    given: Kernel | None = None
+    """Move the model after a label that was given rather than bought; ``None``: as ``learn`` does."""
 
 
 @dataclasses.dataclass
@@ -210,6 +214,16 @@ class UpdateRule(Parameterised):
         raise IncompatibleRules(
             f"{type(self).__name__} keeps no variances that could be widened; it takes new answers in as it always did."
         )
+
+    def spread(self, budget: Any) -> Any:
+        """The budget that a user's choice stands for with this rule, where it leaves something open."""
+        return budget
+
+    def recall(self, state: State, predicted: int | None) -> None:
+        """Be told, before an answer is learned, what was predicted when its event came; None once it was learned."""
+
+    def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
+        """Leave an answer that turned out to be wrong out of what is reported; what was learned from it stays."""
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
         """What decides the shape of the state, and cannot change once learning has begun."""

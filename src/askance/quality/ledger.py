@@ -22,7 +22,7 @@ from askance.quality.bins import (
     SCORE_BINS,
     score_bin,
 )
-from askance.quality.classes import averages
+from askance.quality.classes import Cells, averages
 from askance.quality.counted import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
 from askance.quality.limits import normal_quantile
 from askance.quality.result import Estimate, Quality
@@ -97,7 +97,14 @@ class Ledger:
         events, labels = int(self.tally.events.sum()), int(self.tally.answered.sum())
         unreachable = int((self.tally.events - self.tally.answered.sum(axis=0))[:, NEVER].sum())
         found = self.estimates() if walk is None else self.at_all_times(walk)
-        return Quality(found, events, labels, unreachable, self.settings.level, walk is not None)
+        return Quality(found, events, labels, unreachable, self.settings.level, walk is not None, self.shares())
+
+    def shares(self) -> dict[Any, float]:
+        """The share of each class, by the confusion matrix that the answers give; nothing without answers."""
+        if not self.tally.answered.any():
+            return {}
+        rows = Cells(self.plain).matrix.sum(axis=1)
+        return dict(zip(self.settings.classes.tolist(), (rows / rows.sum()).tolist(), strict=True))
 
     @property
     def plain(self) -> Tally:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 
 class Estimate(NamedTuple):
@@ -44,6 +44,9 @@ class Quality(Mapping[str, Estimate]):
     level: float = 0.95
     anytime: bool = False
     """Whether the intervals hold for all times at once, however often one looks."""
+    shares: dict[Any, float] = field(default_factory=dict)
+    """How frequent each class is among these events, estimated by the same answers: who always said one class would be
+    right so often."""
 
     def __getitem__(self, name: str) -> Estimate:
         return self.estimates[name]
@@ -69,6 +72,7 @@ class Quality(Mapping[str, Estimate]):
             "unreachable": self.unreachable,
             "level": self.level,
             "anytime": self.anytime,
+            "shares": [[label, share] for label, share in self.shares.items()],
             "estimates": {name: estimate._asdict() for name, estimate in self.estimates.items()},
         }
 

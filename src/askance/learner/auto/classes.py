@@ -35,13 +35,13 @@ def note_prediction(state, classes, predicted):
     state.extra[CLASSES + classes + predicted] += share
 
 
-def note_answer(state, classes, answer, margin):
-    """Count an answer; ``margin`` is measured from 0, not from the line."""
+def note_answer(state, classes, answer, margin, weight):
+    """Count an answer, as so many; ``margin`` is measured from 0, not from the line."""
     for k in range(classes):
         state.extra[CLASSES + k] *= 1.0 - 1.0 / MEMORY
         state.extra[CLASSES + 2 * classes + k] *= 1.0 - 1.0 / MEMORY
-    state.extra[CLASSES + answer] += 1.0
-    state.extra[CLASSES + 2 * classes + answer] += min(FARTHEST, max(-FARTHEST, margin))
+    state.extra[CLASSES + answer] += weight
+    state.extra[CLASSES + 2 * classes + answer] += weight * min(FARTHEST, max(-FARTHEST, margin))
 
 
 def class_weight(parameters, state, classes, answer):

@@ -11,8 +11,9 @@ a member falls with what its sum exceeds the least by,
     voice = exp(-sharpness (loss - least loss)),
 
 and the committee says the mean of the members' margins, each in units of its usual size, weighed by their voices: at
-first a mean of all of them, soon the few best, in the end the leader. For two classes the line that separates them is
-then taken off (see ``classes``).
+first a mean of all of them, later mostly of the best few. It seldom comes down to one, for members that do about
+equally well keep voices of about the same size. For two classes the line that separates them is then taken off (see
+``classes``).
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from __future__ import annotations
 import numpy as np
 
 from askance.learner.auto.classes import MEMORY, class_weight, line_between, note_answer, note_prediction
-from askance.learner.auto.evidence import note_event, note_evidence, note_reason
+from askance.learner.auto.evidence import note_event, note_evidence, note_given, note_reason, predicted_then
 from askance.learner.auto.layout import (
+    GIVEN,
     LEADER,
     LEARNED,
     LOSS,
     PER_MEMBER,
+    REASONS,
     SINCE,
     SIZE,
     VOICE,
@@ -43,7 +46,8 @@ SHARPNESS, IMPORTANCE, BALANCING, HEAD = 2, 3, 4, 7
 """The parameters that are read here; the members' rows begin at the last."""
 
 USUAL = 2000.0  # events that the usual size of a margin looks back on
-SILENT = 1e-3  # below it a voice is not heard
+SILENT = 1e-3  # below it, in parts of the leader's, a voice is not heard
+MOST_TIMES = 100.0  # that one answer may be learned, whatever its weight
 
 
 def n_members(parameters):
@@ -83,9 +87,13 @@ def score(parameters, state, event):
     note_sizes(parameters, state)
     said = speak(parameters, state)
     note_prediction(state, n_classes(state), said.predicted)
-    if event.stop > event.start:  # nothing is learned of an event without features
-        note_event(state, n_classes(state), said)
     return said
+
+
+def note(state, event, said, chance, is_asked):
+    """File an event of the stream for the report. Nothing can be learned of one without features: it is not asked."""
+    is_empty = event.stop == event.start
+    note_event(state, n_classes(state), said.predicted, 0.0 if is_empty else chance, is_asked and not is_empty)
 
 
 @on_its_own
@@ -153,30 +161,55 @@ def are_at_odds(parameters, state, predicted):
 
 @on_its_own
 def learn(parameters, state, event, answer, said, weight):
-    """Judge everybody, let everybody learn. The scores are those of the last prediction, which was of this event."""
+    """Learn a label that was bought with probability 1 / weight.
+
+    The scores are those of the last prediction, which was of this event. Before any event of the stream was watched,
+    there is none that it could have been bought for: it counts as given."""
+    if state.extra[WATCHED] <= state.extra[REASONS + GIVEN]:
+        learn_given(parameters, state, event, answer, said, 1.0)
+    else:
+        classes = n_classes(state)
+        note_reason(state, classes, said, are_at_odds(parameters, state, said.predicted))
+        note_evidence(state, classes, answer, predicted_then(state, said.predicted), weight, 1.0)
+        learn_answer(parameters, state, event, answer, weight ** parameters[IMPORTANCE], 1.0)
+
+
+@on_its_own
+def learn_given(parameters, state, event, answer, said, weight):
+    """Learn a label that was given, as ``weight`` of them, with its event, which counts as one of the stream."""
+    said = score(parameters, state, event)
+    note_given(state, n_classes(state), answer, said.predicted)
+    learn_answer(parameters, state, event, answer, 1.0, min(weight, MOST_TIMES))
+
+
+@on_its_own
+def learn_answer(parameters, state, event, answer, importance, weight):
+    """Judge everybody, let everybody learn: ``weight`` times over, each time from where the last one ended."""
+    classes = n_classes(state)
+    note_answer(state, classes, answer, state.scores[0], weight)
+    emphasis = class_weight(parameters, state, classes, answer)
+    judge_members(parameters, state, answer, emphasis * importance * weight)
+    emphasis = emphasis ** parameters[BALANCING]
+    learn_members(parameters, state, event, answer, emphasis * min(1.0, weight))
+    while weight > 1.0:
+        weight -= 1.0
+        score_members(parameters, state, event)
+        learn_members(parameters, state, event, answer, emphasis * min(1.0, weight))
+    state.extra[LEARNED] += 1.0
+
+
+@on_its_own
+def learn_members(parameters, state, event, answer, weight):
     vectors = state.scores.size
     members = n_members(parameters)
-    classes = n_classes(state)
     blocks = place_of(state, members)
-    is_new = state.extra[WATCHED] <= state.extra[LEARNED]  # the answer came without a question
-    note_reason(state, classes, said, are_at_odds(parameters, state, said.predicted))
-    note_answer(state, classes, answer, state.scores[0])
-    note_evidence(state, classes, answer, said, weight)
-    emphasis = class_weight(parameters, state, classes, answer)
-    judge_members(parameters, state, answer, emphasis * weight ** parameters[IMPORTANCE])
-    emphasis = emphasis ** parameters[BALANCING]
     for member in range(members):
         row = parameters[HEAD + ROW * member : HEAD + ROW * (member + 1)]
         view = seen_as(state, event, view_of(parameters, member))
         for vector in range(vectors):
             own = own_state(state, member, vector, vectors, blocks)
             side_of_vector = answer if vectors == 1 else int(answer == vector)
-            learn_member(row, own, view, side_of_vector, state.variances[member * vectors + vector], emphasis)
-    if is_new:
-        watch(state, event)
-        note_sizes(parameters, state)
-        note_event(state, classes, said)
-    state.extra[LEARNED] += 1.0
+            learn_member(row, own, view, side_of_vector, state.variances[member * vectors + vector], weight)
 
 
 def judge_members(parameters, state, answer, weight):

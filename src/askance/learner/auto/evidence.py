@@ -1,56 +1,88 @@
 """What a committee notes of events and answers for its report: how good it is, and what labels were spent on.
 
-Events are filed by what was predicted and by depth, the octave of the odds of asking under ``Doubt``: 0 for margins
-up to delta, then one more for each doubling of the squared margin. Within a file the probabilities of asking differ
-little. An answer stands for (1 - p) / p events of its file that have none: its odds. These are the files from which
-``askance.quality`` estimates.
+Every event is filed by what was predicted and by the octave of its probability of asking, every bought answer by the
+same two and its class: these are the files from which ``askance.quality`` estimates (see ``quality.bins``), in the same
+whole numbers. An answer stands for (1 - p) / p events of its file that were not asked: its odds. One that comes late
+is filed with its event, by what was predicted then.
+
+A label that was given, not bought, came with a probability that nobody knows. It is no evidence of how good the
+committee is on the events of the stream: it stands for none of them, and is counted apart.
 """
 
 from __future__ import annotations
 
 from math import frexp
 
+import numpy as np
+
 from askance.learner.auto.layout import (
     AT_FIRST,
     AT_ODDS,
     CLASSES,
     CLEAR,
-    DEPTHS,
+    GIVEN,
+    LEARNED,
+    OCTAVES,
+    PREDICTED_THEN,
     REASONS,
     UNDECIDED,
     answers_apart,
     answers_at,
+    events_apart,
     events_at,
+    given_at,
 )
 
-SHALLOW = 0.2  # the margin up to which the depth is 0: the delta of ``Doubt``
+NEVER = OCTAVES - 1  # the file of what could not be asked
+RAREST = NEVER - 1
+LARGEST_ODDS = 2.0**OCTAVES / 2.0 - 1.0
+UNIT = 2.0**20  # odds are whole multiples of its inverse, relative to the octave,
+SQUARES_PER_UNIT = 2.0**10  # and their squares of that of UNIT^2 / 2^10
+
 CLEARLY = 1.0  # a margin of the usual size
+COLD = 20.0  # answers for each class, after which the cold start is over, whichever classes were seen
 
 
-def depth_of(margin):
-    """How deep on one side an event lies.
+def octave_of(probability):
+    """2^-(h+1) <= p < 2^-h for octave h.
 
-    >>> [depth_of(margin) for margin in (0.0, -0.2, 0.3, 0.5, 1.0, -1e9)]
-    [0, 0, 1, 2, 4, 7]
+    >>> [octave_of(p) for p in (1.0, 0.5, 0.49, 0.01, 1e-9, 0.0)]
+    [0, 0, 1, 6, 20, 21]
     """
-    squared = (margin / SHALLOW) * (margin / SHALLOW)
-    if squared < 1.0:
-        return 0
-    return min(DEPTHS - 1, frexp(min(squared, 1e9))[1] - 1)
+    if probability <= 0.0:
+        return NEVER
+    return min(RAREST, max(0, -frexp(probability)[1]))
 
 
-def note_event(state, classes, said):
-    state.extra[events_at(classes, said.predicted, depth_of(said.margin))] += 1.0
-
-
-def note_evidence(state, classes, answer, said, weight):
-    """An answer, bought with probability 1 / weight."""
-    odds = max(0.0, weight - 1.0)
-    place = answers_at(classes, answer, said.predicted, depth_of(said.margin))
-    apart = answers_apart(classes)
+def note_event(state, classes, predicted, probability, is_asked):
+    """An event of the stream, which was asked or not."""
+    place = events_at(classes, predicted, octave_of(probability))
     state.extra[place] += 1.0
-    state.extra[place + apart] += odds
-    state.extra[place + 2 * apart] += odds * odds
+    if is_asked:
+        state.extra[place + events_apart(classes)] += 1.0
+
+
+def note_evidence(state, classes, answer, predicted, weight, sign):
+    """An answer, bought with probability 1 / weight; ``sign`` -1 takes one back."""
+    octave = octave_of(1.0 / weight)
+    odds = np.rint(min(max(weight - 1.0, 0.0), LARGEST_ODDS) * 0.5**octave * UNIT)
+    place = answers_at(classes, answer, predicted, octave)
+    apart = answers_apart(classes)
+    state.extra[place] += sign
+    state.extra[place + apart] += sign * odds
+    state.extra[place + 2 * apart] += sign * np.floor(odds * odds / SQUARES_PER_UNIT)
+
+
+def predicted_then(state, predicted):
+    """What was predicted when the event came, as far as that is known; it is known once."""
+    then = int(state.extra[PREDICTED_THEN])
+    state.extra[PREDICTED_THEN] = 0.0
+    return then - 1 if then > 0 else predicted
+
+
+def note_given(state, classes, answer, predicted):
+    state.extra[given_at(classes, answer, predicted)] += 1.0
+    state.extra[REASONS + GIVEN] += 1.0
 
 
 def note_reason(state, classes, said, are_at_odds):
@@ -59,7 +91,7 @@ def note_reason(state, classes, said, are_at_odds):
     for k in range(classes):
         missing += state.extra[CLASSES + k] == 0.0
     reason = CLEAR
-    if missing > 0:
+    if missing > 0 and state.extra[LEARNED] < COLD * classes:
         reason = AT_FIRST
     elif are_at_odds:
         reason = AT_ODDS

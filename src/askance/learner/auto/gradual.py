@@ -11,11 +11,11 @@ labels were asked for, and never more than n: half of what the head leaves is sp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.learner.budget import Fixed, Paced, Pacing
+from askance.learner.budget import Fixed, Paced, Pacing, Rate
 from askance.learner.compile import on_its_own
 from askance.learner.pacing import LEAD, adjust, haste, keep_for_a_while, resume, scaled, settle, suspend
 
@@ -48,3 +48,18 @@ class Gradual(Paced, Fixed):
     """
 
     kernels: ClassVar = Pacing(resume, suspend, by_decline, scaled)
+
+
+def spread(budget: Any) -> Any:
+    """The budget, spread over the stream with some of it at the beginning, wherever the user left that open.
+
+    >>> spread(0.02), spread(500), spread(Rate(0.02))
+    (Rate(r=0.02, burst=40.0), Gradual(n=500), Rate(r=0.02, burst=10.0))
+    """
+    if isinstance(budget, float | np.floating) and 0.0 < budget < 1.0:
+        return Rate(float(budget), burst=HEAD)
+    if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
+        return Gradual(int(budget))
+    if type(budget) is Fixed:
+        return Gradual(budget.n)
+    return budget

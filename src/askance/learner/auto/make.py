@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from askance.errors import InvalidParameter
-from askance.learner.auto.gradual import HEAD, Gradual
+from askance.learner.auto.gradual import spread
 from askance.learner.auto.query import Doubt
 from askance.learner.auto.rule import Committee
-from askance.learner.budget import Fixed, Rate
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
@@ -57,14 +54,3 @@ def aim(objective: Any = None, costs: Any = None) -> dict[str, Any]:
             f'{{"fn": 9, "fp": 1}}, got {costs!r}.'
         )
     return {"objective": "cost", "ratio": missed / false_alarm}
-
-
-def spread(budget: Any) -> Any:
-    """The budget, spread over the stream with some of it at the beginning, wherever the user left that open."""
-    if isinstance(budget, float | np.floating) and 0.0 < budget < 1.0:
-        return Rate(float(budget), burst=HEAD)
-    if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
-        return Gradual(int(budget))
-    if type(budget) is Fixed:
-        return Gradual(budget.n)
-    return budget

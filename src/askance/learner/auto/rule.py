@@ -9,7 +9,20 @@ import numpy as np
 
 from askance.errors import IncompatibleRules, InvalidParameter
 from askance.learner.auto import committee
-from askance.learner.auto.layout import CENTRED, LEADER, LEARNED, LOSS, MODEST, PER_MEMBER, SINCE, VOICE, members_at
+from askance.learner.auto.evidence import note_evidence
+from askance.learner.auto.gradual import spread
+from askance.learner.auto.layout import (
+    CENTRED,
+    LEADER,
+    LEARNED,
+    LOSS,
+    MODEST,
+    PER_MEMBER,
+    PREDICTED_THEN,
+    SINCE,
+    VOICE,
+    members_at,
+)
 from askance.learner.auto.members import BLOCK, LINE_UP, Member
 from askance.learner.auto.report import Report, report
 from askance.learner.auto.views import ALL, MOST_CENTRED, STANDARD, WORK_ROWS
@@ -27,10 +40,11 @@ class Committee(UpdateRule):
     """Several learners that share every label; those that have done best so far speak.
 
     Use it with the query rule ``Doubt``, as ``make("auto")`` does: rules that read the margin alone keep it from
-    watching the events it does not learn from.
+    watching the events it does not learn from, and it takes their answers for given ones.
 
-    Weights given to answers (``sample_weight``, ``tell(weight=...)``) are taken for 1 / probability of asking, in the
-    estimates of the report, and in the choice if ``importance`` is above 0. Nobody learns more from a heavier answer.
+    The weight of a bought answer, 1 / probability of asking, counts in the estimates of the report, and in the choice
+    if ``importance`` is above 0; nobody learns more for it. A given label is learned as often as its ``sample_weight``
+    says.
 
     Parameters
     ----------
@@ -70,8 +84,10 @@ class Committee(UpdateRule):
 
     weighted = True
     weighs_itself: ClassVar = True
-    binary: ClassVar = Kernels(committee.margin, committee.learn, committee.score)
-    multiclass: ClassVar = Kernels(committee.margin, committee.learn, committee.score)
+    binary: ClassVar = Kernels(
+        committee.margin, committee.learn, committee.score, note=committee.note, given=committee.learn_given
+    )
+    multiclass: ClassVar = binary
 
     def check(self) -> None:
         super().check()
@@ -203,6 +219,18 @@ class Committee(UpdateRule):
         """The leader's weights, in terms of the events as it sees them; the constant's come last."""
         return np.ascontiguousarray(state.table[:, 2 * int(state.extra[LEADER]), :].T)
 
-    def report(self, state: State, classes: np.ndarray, seen: int = 0) -> Report:
-        """Who leads, since when, and how good the committee is; ``seen`` events were predicted, watched or not."""
-        return report(self.line_up, state, classes, seen)
+    # --- what is said of it ------------------------------------------------------------------------------
+
+    def spread(self, budget: Any) -> Any:
+        """The budget, spread over the stream with some of it at the beginning, wherever the user left that open."""
+        return spread(budget)
+
+    def recall(self, state: State, predicted: int | None) -> None:
+        state.extra[PREDICTED_THEN] = 0.0 if predicted is None else predicted + 1.0
+
+    def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
+        note_evidence(state, committee.n_classes(state), answer, predicted, 1.0 / probability, -1.0)
+
+    def report(self, state: State, classes: np.ndarray) -> Report:
+        """Who leads, since when, and how good the committee is."""
+        return report(self.line_up, state, classes)
