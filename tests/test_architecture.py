@@ -7,8 +7,8 @@ import askance
 
 SOURCE = Path(askance.__file__).parent
 ORDER = [
-    "errors", "learner", "metrics", "quality", "drift", "features", "stream", "datasets", "playing", "experiments",
-    "live", "cli",
+    "errors", "learner", "metrics", "quality", "drift", "calibration", "features", "stream", "datasets", "playing",
+    "experiments", "live", "cli",
 ]  # fmt: skip
 """Who may import whom: at import time a folder knows only those before it."""
 

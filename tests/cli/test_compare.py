@@ -57,6 +57,23 @@ def test_json_has_everything(file: Path) -> None:
     assert {row["candidate"] for row in found["ranking"]} == {"PAA-I", "RPA-I"}
 
 
+def test_auto_takes_part_at_the_rate_of_the_others(file: Path, tmp_path: Path) -> None:
+    words = ["-a", "auto", "-a", "auto:objective=accuracy", "-a", "RPA-I", "--grid", "none", *QUICK]
+    result = run(str(file), *words, "--report", str(tmp_path / "r.html"), "--json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    for line in found["lines"]:
+        assert line["reached"]
+        assert line["ratio"] == pytest.approx(line["target"], rel=0.05)
+    rates = {c["candidate"]: c["parameters"] for c in found["choices"] if c["target"] == 0.2}
+    assert 0.15 < rates["auto"]["rate"] < 0.25
+    assert rates["auto:objective=accuracy"]["objective"] == "accuracy"
+    assert "objective = accuracy" in (tmp_path / "r.html").read_text()
+    shown = run(str(file), "-a", "auto", "-a", "RPA-I", "--budgets", "100", "--permutations", "2", "--workers", "1")
+    assert shown.returncode == 0, shown.stderr
+    assert "scaling: standard + intercept." in shown.stdout
+
+
 def test_report_and_plots_are_written(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plots'")
     names = [str(tmp_path / name) for name in ("r.html", "p.png", "p.svg")]

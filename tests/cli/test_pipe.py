@@ -331,7 +331,7 @@ def test_it_works_in_a_shell_with_tail(tmp_path: Path) -> None:
         ([], "name the labels there are, for example --classes ham,spam"),
         (["--classes", "ham"], "must be two labels or more"),
         ([*CLASSES, "-a", "PAX"], "there is no algorithm 'PAX'"),
-        ([*CLASSES, "--field", "x=letters"], "must be one of number, category, text, ignore, time"),
+        ([*CLASSES, "--field", "x=letters"], "must be one of number, category, text, date, ignore, time"),
         ([*CLASSES, "--save", "no/m.model"], "there is no folder 'no'"),
         ([*CLASSES, "--time-field", "at"], "--time-field is for --per-day, which is missing"),
         (["--load", "nowhere.model"], "cannot read the model 'nowhere.model'"),

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 from tests.cli.test_command_line import in_a_terminal
 
 import askance
+from askance import metrics
 from askance.stream import open_stream
 
 ROWS = 3_000
@@ -100,11 +102,34 @@ def test_auto_says_of_itself_who_leads_and_how_good_it_is(file: Path) -> None:
     assert result.returncode == 0, result.stderr
     said = " ".join(result.stdout.split())
     assert "auto (objective=balanced), about 5% of the events, at most 40 labels ahead at the start" in said
-    assert "says of itself" in said
-    assert "leads 12 learners since answer" in said
-    assert "estimated balanced accuracy" in said
+    assert "of 12 are heard; " in said
+    assert re.search(r"balanced accuracy \d+\.\d% by its labels about \d+\.\d+%, with 95% confidence", said)
+    assert "labels went to" in said
     assert "leads 12 learners" in found(str(file), "-a", "auto:objective=f1", "--budget", "100")["said"]
     assert "said" not in found(str(file), "-a", "PAA-I")
+
+
+def test_auto_gets_its_objective_and_costs_from_the_command_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(3_000) < 0.2).astype(int)
+    np.savez(tmp_path / "events.npz", X=rng.normal(size=(3_000, 4)) + y[:, None], y=y)
+    words = [str(tmp_path / "events.npz"), "-a", "auto", "--rate", "0.05"]
+    by_cost, by_accuracy = found(*words, "--costs", "fn=20,fp=1"), found(*words, "--objective", "accuracy")
+    assert by_cost["parameters"] == {"objective": "cost", "costs": {"fn": 20.0, "fp": 1.0}}
+    assert by_accuracy["parameters"] == {"objective": "accuracy"}
+    assert by_cost["recall"] > by_accuracy["recall"] + 0.1
+    assert by_accuracy["accuracy"] > by_cost["accuracy"]
+    assert "auto (objective=cost, fn=20, fp=1)" in " ".join(run(*words, "--costs", "fn=20,fp=1").stdout.split())
+
+
+def test_auto_with_raw_is_the_library_s(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(5.0, 3.0, size=(500, 3)), np.arange(500) % 2
+    np.savez(tmp_path / "numbers.npz", X=X, y=y)
+    shown = found(str(tmp_path / "numbers.npz"), "-a", "auto", "--rate", "0.1", "--raw")
+    trace = askance.make("auto", budget=0.1, classes=[0, 1], random_state=0).run(X, y)
+    assert (shown["labels"], shown["mistakes"]) == (int(trace.asked.sum()), int((trace.predicted != y).sum()))
+    assert shown["preparation"] == "3 numbers not scaled"
 
 
 def test_raw_is_the_paper_pure(tmp_path: Path) -> None:
@@ -205,6 +230,47 @@ def test_bad_lines_and_missing_labels_are_counted(tmp_path: Path) -> None:
     assert "1 event had no label and was left out." in said
 
 
+# Curves
+
+
+def test_a_curve_is_that_of_the_trace(file: Path, tmp_path: Path) -> None:
+    curve, trace = tmp_path / "curve.csv", tmp_path / "trace.npz"
+    words = ["--over", "labels", "--metric", "f1", "--window", "300", "--rate", "0.1"]
+    shown = found(str(file), "--curve", str(curve), "--trace", str(trace), *words)
+    columns = read_trace(trace)
+    drawn = metrics.curve(
+        columns["truth"], columns["predicted"], columns["asked"],
+        classes=["ham", "spam"], metric="f1", window=300, over="labels",
+    )  # fmt: skip
+    head, *rows = csv.reader(curve.open())
+    assert head == ["events", "labels", "f1"]
+    assert [[int(a), int(b), float(c)] for a, b, c in rows] == [
+        list(row) for row in zip(drawn.events.tolist(), drawn.labels.tolist(), drawn.values.tolist(), strict=True)
+    ]
+    assert shown["curve"]["labels"] == drawn.labels.tolist()
+    assert shown["curve"]["over"] == "labels"
+
+
+def test_curves_can_be_looked_at(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs matplotlib, the extra 'plots'")
+    names = [str(tmp_path / f"curve.{suffix}") for suffix in ("png", "svg", "json")]
+    result = run(str(file), *(word for name in names for word in ("--curve", name)))
+    assert result.returncode == 0, result.stderr
+    assert Path(names[0]).read_bytes().startswith(b"\x89PNG")
+    assert "events" in Path(names[1]).read_text()
+    assert json.loads(Path(names[2]).read_text())["metric"] == "accuracy"
+
+
+def test_the_weights_of_sum_and_cost_can_be_given(file: Path) -> None:
+    plain, other = found(str(file)), found(str(file), "--alpha-p", "0.8", "--c-p", "0.5")
+    assert (plain["alpha_p"], plain["c_p"], other["alpha_p"], other["c_p"]) == (0.5, 0.9, 0.8, 0.5)
+    assert other["sum"] == pytest.approx(0.8 * other["sensitivity"] + 0.2 * other["specificity"])
+    assert other["cost"] == pytest.approx(0.5 * other["mistakes"])
+    said = " ".join(run(str(file), "--c-p", "0.5").stdout.split())
+    assert "0.5 for a missed positive, 0.5 for a false alarm" in said
+    assert "sensitivity weighs" not in said
+
+
 # Traces
 
 
@@ -215,12 +281,30 @@ def test_a_trace_has_every_decision(file: Path, tmp_path: Path, suffix: str) -> 
     path = tmp_path / f"trace.{suffix}"
     shown = found(str(file), "--trace", str(path), "--rate", "0.2")
     columns = read_trace(path)
-    assert list(columns) == ["event", "truth", "predicted", "margin", "probability", "asked", "audit"]
+    assert list(columns) == ["event", "line", "truth", "predicted", "margin", "probability", "asked", "audit"]
     assert columns["event"].tolist() == list(range(1, ROWS + 1))
+    assert columns["line"].astype(int).tolist() == list(range(2, ROWS + 2))
     assert int(columns["asked"].sum()) == shown["labels"]
     assert int((columns["truth"] != columns["predicted"]).sum()) == shown["mistakes"]
     assert set(columns["truth"].tolist()) == {"ham", "spam"}
     assert sorted(name.name for name in tmp_path.iterdir()) == sorted(["mail.csv", path.name])  # nothing left over
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "npz", "parquet"])
+def test_a_trace_has_the_id_of_every_event_and_the_file_of_a_folder(tmp_path: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="needs pyarrow, the extra 'parquet'")
+    folder = tmp_path / "days"
+    folder.mkdir()
+    write(folder / "1.csv", ["a,1,x", "b,2,y", "left out,3,"], "id,size,label")
+    write(folder / "2.csv", ["a much longer id,1,x"], "id,size,label")
+    path = tmp_path / f"trace.{suffix}"
+    found(str(folder), "--trace", str(path))
+    columns = read_trace(path)
+    assert list(columns)[:4] == ["event", "file", "line", "id"]
+    assert columns["file"].tolist() == ["1.csv", "1.csv", "2.csv"]
+    assert columns["line"].astype(int).tolist() == [2, 3, 2]
+    assert columns["id"].tolist() == ["a", "b", "a much longer id"]
 
 
 def read_trace(path: Path) -> dict[str, np.ndarray]:
@@ -288,8 +372,10 @@ def test_two_files_in_turn_equal_both_as_one(tmp_path: Path, kind: str, algorith
     whole = found(paths["ab"], *algorithm, "--save", model["ab"], "--trace", str(trace["ab"]))
     assert first["mistakes"] + second["mistakes"] == whole["mistakes"]
     assert second["model"] == whole["model"] == {"events": ROWS, "labels": whole["labels"]}
-    lines = trace["a"].read_text().splitlines() + trace["b"].read_text().splitlines()[1:]
-    assert lines == trace["ab"].read_text().splitlines()
+    parts = {name: read_trace(path) for name, path in trace.items()}
+    for name, column in parts["ab"].items():
+        if name != "line":
+            assert column.tolist() == [*parts["a"][name].tolist(), *parts["b"][name].tolist()]
     assert np.array_equal(askance.load(model["b"]).coef_, askance.load(model["ab"]).coef_)
 
 
@@ -321,7 +407,7 @@ def test_a_saved_model_is_one_the_library_loads(file: Path, tmp_path: Path) -> N
         (["mail.csv", "--label", "sendr"], "Did you mean 'sender'?"),
         (["mail.csv", "--label", "nothing"], "has no field 'nothing' to be the label; there are: size, sender, text"),
         (["mail.csv", "--field", "size"], "write a field and its kind, such as zip=category"),
-        (["mail.csv", "--field", "size=letters"], "must be one of number, category, text, ignore, time"),
+        (["mail.csv", "--field", "size=letters"], "must be one of number, category, text, date, ignore, time"),
         (["mail.csv", "--positive", "egg"], "'mail.csv' has no class 'egg'; its classes are ham, spam"),
         (["one.csv"], "'one.csv' has only one class, 'a', in all its events"),
         (["empty.csv"], "'empty.csv' has no events"),
@@ -330,6 +416,13 @@ def test_a_saved_model_is_one_the_library_loads(file: Path, tmp_path: Path) -> N
         (["mail.csv", "--per-day", "5", "--time-field", "text"], "column 3 ('text')"),
         (["mail.csv", "--budget", "-5"], "must be a whole number, 0 or more"),
         (["mail.csv", "--classes", "ham"], "must be two labels or more"),
+        (["mail.csv", "--curve", "t.xls"], "must end in .csv, .json, .png or .svg"),
+        (["mail.csv", "--curve", "no/c.csv"], "there is no folder 'no' to write 'c.csv' to"),
+        (["mail.csv", "--curve", "c.csv", "--metric", "beauty"], "there is no curve of 'beauty'; there are accuracy"),
+        (["mail.csv", "--window", "9"], "--window is for a curve: name a file for it with --curve"),
+        (["mail.csv", "--c-p", "9"], "must be a weight in [0, 1], such as 0.9, got '9'"),
+        (["mail.csv", "--objective", "f1"], "--objective is for the algorithm auto: add -a auto"),
+        (["mail.csv", "-a", "auto", "--costs", "9"], "must be two costs above 0, such as fn=9,fp=1, got '9'"),
         (["mail.csv", "--trace", "t.xls"], "must end in .csv, .jsonl (both also with .gz), .npz or .parquet"),
         (["mail.csv", "--trace", "no/t.csv"], "there is no folder 'no' to write 't.csv' to"),
         (["mail.csv", "--save", "no/m.model"], "there is no folder 'no' to write 'm.model' to"),

@@ -46,6 +46,39 @@ def test_a_record_is_what_the_library_itself_would_give():
         assert record[metric] == summary[metric], metric
 
 
+@pytest.mark.parametrize("kind", ["ratios", "budgets"])
+def test_auto_plays_the_events_as_they_are_with_its_rate_or_number_as_the_budget(kind):
+    target = {"ratios": [0.2], "budgets": [150]}[kind]
+    options = {"prepare": "standard", "intercept": True, "everything": True, "ratios": None} | {kind: target}
+    made = sweep(["auto", "PAA-I"], **options)
+    results = made.run(workers=1)
+    choice, record = results.choices[0], results.records[1]
+    _, X, y = blobs()
+    assert np.array_equal(made.plain.X.toarray(), X)
+    assert made.table.n_features == X.shape[1] + 1
+    assert record["candidate"] == "auto"
+    assert choice.reached
+    rng = np.random.default_rng([0, 0, 1])  # seed, role, permutation
+    order = rng.permutation(len(y))
+    budget = choice.parameters["rate"] if kind == "ratios" else 150
+    clf = askance.make("auto", budget=budget, classes=[0, 1], random_state=int(rng.integers(2**62)))
+    summary = clf.run(made.plain.X[order], made.plain.y[order]).summary()
+    for metric in set(summary) - set(TIMES):
+        assert record[metric] == summary[metric], metric
+    if kind == "ratios":
+        assert choice.ratio == pytest.approx(0.2, rel=0.04)
+
+
+def test_a_sweep_with_auto_goes_on_where_it_ended(tmp_path):
+    path = tmp_path / "results.jsonl"
+    algorithms = ["PAA-I", "auto"]
+    first = sweep(algorithms, prepare="standard").run(workers=1, results=path)
+    size = path.stat().st_size
+    again = sweep(algorithms, prepare="standard").run(workers=1, results=path)
+    assert again.records == first.records
+    assert path.stat().st_size == size
+
+
 def test_the_quick_measures_equal_the_full_ones():
     for data in (blobs(), blobs(n_classes=4)):
         names = ["MPAA-I"]

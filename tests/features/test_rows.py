@@ -115,5 +115,5 @@ def test_numpy_values_are_values():
 
 
 def test_kinds_that_do_not_exist_are_refused():
-    with pytest.raises(InvalidParameter, match="must be one of number, category, text, ignore"):
+    with pytest.raises(InvalidParameter, match="must be one of number, category, text, date, ignore, time"):
         RowFeatures({"a": "colour"})

@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import httpx
+import pytest
 
 CLASSES = ["ham", "spam"]
+postgres_is_proven = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.prove)], indirect=True
+)
+"""For a test that takes long on either store: on SQLite with the others, on PostgreSQL with the proofs."""
 
 
 class Done(NamedTuple):
@@ -23,6 +28,8 @@ class Done(NamedTuple):
 
 class Running:
     """``askance serve`` on a free port, with settings and a store in ``folder``."""
+
+    me = "/v1/me"
 
     def __init__(
         self, folder, store=None, queue=None, server=None, asking=None, model=None, nursery=None, file_bytes=None
@@ -85,20 +92,25 @@ class Running:
         return self
 
     def tokens(self, **scopes):
-        """Make tokens, name=scopes; a running service knows them within a second or so."""
+        """Make tokens, name=scopes, and wait until the service, if it runs, knows them: a second or so."""
         from askance.live.auth import create_token
         from askance.live.store import open_store
 
         database = open_store(self.store)
         try:
             with database.write() as session:
-                return {
+                secrets = {
                     name: create_token(session, name, wanted.split(), time.time(), None)[1]
                     for name, wanted in scopes.items()
                 }
         finally:
             database.close()
-            time.sleep(1.4)
+        last = {"authorization": f"Bearer {list(secrets.values())[-1]}"}  # they are read together
+        deadline = time.monotonic() + 10
+        while self.process is not None and self.get(self.me, headers=last).status_code == 401:
+            assert time.monotonic() < deadline, "the service does not know its tokens"
+            time.sleep(0.02)
+        return secrets
 
     def log_in(self, secret):
         """Use a token from now on."""
@@ -154,7 +166,8 @@ class Running:
         return self.post(f"/v1/asks/{ask['id']}/answer", body)
 
     def stats(self):
-        return self.get("/v1/stats").json()
+        """As they are now, not as somebody saw them a moment ago."""
+        return self.get("/v1/stats", headers={"cache-control": "no-cache"}).json()
 
     def wait_until_learned(self, n, seconds=10.0):
         deadline = time.monotonic() + seconds

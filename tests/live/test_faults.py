@@ -1,4 +1,4 @@
-"""Full disks, locked, missing, damaged and foreign databases, and a PostgreSQL that goes away."""
+"""Full disks, missing, damaged and foreign databases, and a PostgreSQL that goes away; test_locked.py has locks."""
 
 import random
 import sqlite3
@@ -56,43 +56,6 @@ def test_a_reserve_of_free_disk_is_kept(make):
     assert (response.status_code, response.json()["code"]) == (507, "storage_full")
     assert "reserve" in service.get("/readyz").json()["reasons"][0]
     assert service.get("/v1/stats").status_code == 200
-
-
-def hold(service, seconds, held, ended):
-    """Another program writes, and does not come to an end."""
-    connection = sqlite3.connect(service.store, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    held.set()
-    ended.wait(seconds)
-    connection.execute("ROLLBACK")
-    connection.close()
-
-
-def locked(service, seconds):
-    held, ended = threading.Event(), threading.Event()
-    thread = threading.Thread(target=hold, args=(service, seconds, held, ended))
-    thread.start()
-    held.wait()
-    return thread, ended
-
-
-def test_a_database_locked_for_three_seconds_is_slower_and_for_long_unavailable(make):
-    service = make()
-    service.send("a")
-    thread, _ = locked(service, 3)
-    began = time.monotonic()
-    assert service.post("/v1/events", {"id": "b", "fields": {"text": "x"}}).status_code == 201
-    assert time.monotonic() - began > 2
-    thread.join()
-    thread, ended = locked(service, 60)
-    response = service.post("/v1/events", {"id": "c", "fields": {"text": "x"}})
-    assert (response.status_code, response.json()["code"]) == (503, "store_busy")
-    assert response.headers["retry-after"]
-    assert service.get("/v1/events/a").status_code in (200, 503)
-    assert service.get("/v1/stats").status_code == 200
-    ended.set()
-    thread.join()
-    assert service.post("/v1/events", {"id": "c", "fields": {"text": "x"}}).status_code == 201
 
 
 def refused(service):

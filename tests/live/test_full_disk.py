@@ -115,6 +115,7 @@ def test_a_store_on_a_file_system_that_may_only_be_read_is_refused(make, small_d
     assert service.stats()["events"]["total"] == 1
 
 
+@pytest.mark.prove
 def test_postgres_on_a_full_disk_refuses_to_write_and_recovers(make, small_disk, postgres):
     import psycopg
 

@@ -7,6 +7,7 @@ import pytest
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.live.asking import AUDIT, COLD_START, UNCERTAIN, budget_of
 from askance.live.config import Asking, from_document
+from askance.live.explain import explain
 from askance.live.learner import Answer, Learner
 from askance.live.watching import Watch
 
@@ -129,4 +130,17 @@ def test_more_mistakes_in_the_random_sample_raise_an_alarm_and_other_labels_do_n
     assert 1501 < watch.alarm["received"] < 1700
     assert Watch.from_dict(watch.to_dict()).to_dict() == watch.to_dict()
     watch.answer(99_999, 1, 0, 1.0, False, 0.0)  # a label of an event that was never asked
-    assert watch.labels == 1800
+    assert watch.monitor.overall.labels == 1799  # nor does the first event count, which nobody had learned for
+
+
+def test_a_weekday_can_be_why_a_class_is_suggested():
+    config = from_document({"classes": ["work", "play"], "fields": {"sent": "date"}, "model": {"algorithm": "SOL-diag"}})
+    learner = Learner(config.model, config.asking)
+    for k in range(40):
+        fields = {"sent": ("2024-03-01 12:00", "2024-03-02 12:00")[k % 2], "text": "hello"}
+        decided = learner.decide([(fields, float(k))], k)[0]
+        learner.learn(Answer(k + 1, fields, k % 2, decided.predicted, decided.scores, 1.0, False, 0.0))
+    told = explain(learner, {"sent": "2024-03-08 12:00", "text": "hello"}, 0, 5)  # a Friday, like the first
+    assert told[0]["field"] == "sent"
+    assert told[0]["effect"] > 0
+    assert all(item["field"] != "sent" for item in explain(learner, {"sent": None, "text": "hello"}, 0, 5))

@@ -58,3 +58,14 @@ def test_a_bad_line_is_counted_and_the_others_are_taken(make):
     (service.folder / "broken.json").write_text('[{"id": 4, "text": "c"}, {]')
     broken = service.run("import", "broken.json", check=False)
     assert (broken.returncode, broken.stderr.count("\n")) == (2, 1)
+
+
+def test_a_table_of_somebody_else_may_have_seconds_or_iso_times_and_nonsense_is_told(make):
+    service = make()
+    service.stop()
+    (service.folder / "other.csv").write_text("id,time,text\n1,1700000000.5,a\n2,2026-05-01 10:00,b\n3,noon,c\n")
+    done = service.run("import", "other.csv")
+    assert "2 events and 0 labels taken in, 0 were there already, 1 could not be used." in done.stdout
+    assert "'time' must be ISO 8601" in done.stderr
+    times = [json.loads(line)["time"] for line in service.start().get("/v1/export.jsonl").text.splitlines()]
+    assert times == ["1700000000.5", "2026-05-01 10:00"]

@@ -26,6 +26,7 @@ from askance.live.problems import Problem
 from askance.live.rebuild import compare
 from askance.live.state import first_rows
 from askance.live.store import open_store
+from askance.live.tallies import recount, stored
 
 PEOPLE = st.sampled_from(["ana", "ben", "cleo"])
 LABELS = st.sampled_from([0, 1])
@@ -227,6 +228,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.do(lambda session, state: queue.expire(session, state, state.clock.now()))
         with self.engine.database.read() as session:
             rows = session.all("SELECT id, state, annotator, deliveries, skips FROM asks ORDER BY id")
+            assert stored(session) == recount(session)  # what the dashboard shows is counted as it happens
         wanted = [(a.number, a.state, a.holder, a.deliveries, a.skips) for _, a in sorted(self.questions.items())]
         assert [tuple(row) for row in rows] == wanted
 

@@ -5,6 +5,8 @@ import socket
 import time
 
 import httpx
+import pytest
+from tests.live.running import postgres_is_proven
 from tests.live.test_crash import Client, check
 from tests.live.test_locked import Holder
 
@@ -23,6 +25,7 @@ def dawdlers(service):
     return [half, head, watching, export, *idle]
 
 
+@postgres_is_proven
 def test_sigterm_under_load_and_with_clients_that_dawdle_ends_in_ten_seconds(make, store):
     service = make(store=store)
     for k in range(20):  # more than the sockets' buffers hold
@@ -44,6 +47,7 @@ def test_sigterm_under_load_and_with_clients_that_dawdle_ends_in_ten_seconds(mak
     check(service, clients)
 
 
+@pytest.mark.prove
 def test_sigterm_while_another_program_holds_the_store_still_ends(make, store):
     service = make(store=store)
     service.send("a")

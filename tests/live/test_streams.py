@@ -89,7 +89,7 @@ def test_tokens_and_sessions_of_one_stream_are_worth_nothing_in_another(tmp_path
     try:
         secrets = {}
         for name in ("spam", "fraud"):
-            service.store = str(service.folder / f"{name}.db")
+            service.store, service.me = str(service.folder / f"{name}.db"), f"/{name}/v1/me"
             secrets[name] = service.tokens(ana="label")["ana"]
         headers = {"authorization": f"Bearer {secrets['spam']}"}
         assert service.get("/spam/v1/me", headers=headers).status_code == 200

@@ -31,6 +31,20 @@ def test_every_point_is_the_summary_of_what_came_before(played, metric, over, wi
         assert labels == asked[:events].sum()
 
 
+@pytest.mark.parametrize("over", ["events", "labels"])
+@pytest.mark.parametrize("window", [None, 60])
+def test_a_curve_read_in_pieces_is_the_same(played, monkeypatch, over, window):
+    from askance.metrics import curves
+
+    truth, predicted, asked = played
+    options = {"classes": ["a", "b"], "metric": "f1", "over": over, "window": window, "points": 40}
+    whole = curve(truth, predicted, asked, **options)
+    monkeypatch.setattr(curves, "PIECE", 7)
+    pieces = curve(truth, predicted, asked, **options)
+    for name in ("events", "labels", "values"):
+        assert getattr(pieces, name).tolist() == getattr(whole, name).tolist()
+
+
 def test_the_last_point_over_events_is_the_end_and_over_labels_the_last_label(played):
     truth, predicted, asked = played
     assert curve(truth, predicted, asked, classes=["a", "b"]).events[-1] == 500
@@ -43,6 +57,8 @@ def test_three_classes_have_macro_curves_and_curves_of_one_of_them():
     truth, predicted = np.array([0, 1, 2, 2, 1, 0]), np.array([0, 1, 1, 2, 1, 2])
     drawn = curve(truth, predicted, np.ones(6), classes=[0, 1, 2], metric="f1", points=6)
     assert drawn.values[-1] == pytest.approx(summarise(truth, predicted, np.ones(6), classes=[0, 1, 2])["f1"])
+    with pytest.raises(ValueError, match="a curve of 'sum' needs a positive class: name it"):
+        curve(truth, predicted, np.ones(6), classes=[0, 1, 2], metric="sum")
     one = curve(truth, predicted, np.ones(6), classes=[0, 1, 2], metric="recall", positive=2, points=6)
     assert one.values[-1] == 0.5
 

@@ -43,6 +43,26 @@ def stream(seed, n, classes):
     }
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_shares_of_the_classes_are_those_of_all_events_not_of_the_answers(classes):
+    rng = np.random.default_rng(5)
+    truth = rng.choice(classes, 20_000, p=[0.6, *[0.4 / (classes - 1)] * (classes - 1)])
+    said = np.where(rng.random(len(truth)) < 0.8, truth, rng.integers(0, classes, len(truth)))
+    probability = np.where(said == 0, 0.02, 0.3)  # the frequent class is seldom asked about
+    asked = rng.random(len(truth)) < probability
+    monitor = Monitor(list(range(classes)), window=5000)
+    for s, p, a, t in zip(said.tolist(), probability.tolist(), asked.tolist(), truth.tolist(), strict=True):
+        ticket = monitor.event(s, p, a)
+        if a:
+            monitor.answer(ticket, t)
+    assert (truth[asked] == 0).mean() < 0.3
+    assert monitor.overall.shares[0] == pytest.approx((truth == 0).mean(), abs=0.03)
+    assert monitor.recent.shares[0] == pytest.approx((truth[-5000:] == 0).mean(), abs=0.06)
+    assert sum(monitor.overall.shares.values()) == pytest.approx(1.0)
+    assert Monitor([0, 1]).overall.shares == {}
+    assert json.loads(json.dumps(monitor.overall.to_dict()))["shares"][0] == [0, monitor.overall.shares[0]]
+
+
 def play(monitor, events, order, chances=True):
     """All events first, then the answers in any order."""
     tickets = [

@@ -1,6 +1,7 @@
 """Numbers with a decimal comma, and with separators between thousands."""
 
 import io
+import json
 
 import pytest
 from tests.stream import slow
@@ -73,3 +74,42 @@ def test_a_later_number_that_is_none_is_a_bad_line():
     lines = "".join(f"{n},5;{n % 2}\n" for n in range(1200))
     with pytest.raises(ValueError, match=r"line 1202 of .*column 1 \('a'\): '1.2.3' is not a number"):
         slow.played(read(f"a;label\n{lines}1,2,3;0\n"))
+
+
+def json_rows(values):
+    return "".join(json.dumps({"price": value, "y": place % 2}) + "\n" for place, value in enumerate(values)).encode()
+
+
+def test_texts_in_json_are_read_as_cells_of_a_table_are():
+    content = json_rows(["1,5", None, "-,25", "7", 3, "2,5e2"])
+    stream = open_stream(io.BytesIO(content), format="jsonl", raw=True)
+    assert [tuple(field) for field in stream.fields] == [("y", "label"), ("price", "number")]
+    (batch,) = stream
+    assert batch.X.toarray()[:, 0].tolist() == [1.5, 0.0, -0.25, 7.0, 3.0, 250.0]
+    kept = json.loads(json.dumps(stream.state(), default=lambda array: array.tolist()))
+    (again,) = open_stream(io.BytesIO(json_rows(["0,5"])), format="jsonl", state=kept)
+    assert again.X.toarray().tolist() == [[0.5]]
+
+
+def test_a_file_of_json_that_is_played_again_has_the_same_commas(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(json_rows(["1,5", "2,5"]))
+    with open_stream(path, raw=True) as stream:
+        assert [[batch.X.toarray().tolist() for batch in stream] for _ in range(2)] == [[[[1.5], [2.5]]]] * 2
+
+
+def test_thousands_in_json_are_refused_rather_than_learned_by_heart():
+    with pytest.raises(
+        InvalidInput, match=r"'1\.234,50' in field 'price', which may have separators between thousands"
+    ):
+        open_stream(io.BytesIO(json_rows(["1.234,50", "12"])), format="jsonl")
+    with open_stream(
+        io.BytesIO(json_rows(["1,234", "5,678"])), format="jsonl", features={"price": "category"}
+    ) as stream:
+        assert ("price", "category") in [tuple(field) for field in stream.fields]
+
+
+@pytest.mark.parametrize("values", [["1,5", "red"], ["1,5", 2.5], [["1,5"], ["2,5"]]])
+def test_other_texts_in_json_stay_what_they_were(values):
+    stream = open_stream(io.BytesIO(json_rows(values)), format="jsonl")
+    assert ("price", "category") in [tuple(field) for field in stream.fields]

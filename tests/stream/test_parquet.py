@@ -41,9 +41,18 @@ def test_numbers_strings_and_nulls():
     assert labels == ["a", "b", None]
 
 
-def test_dates_and_decimals_are_numbers():
-    content = written({"day": [datetime.date(1970, 1, 3)], "d": [Decimal("1.25")], "y": [1]})
-    assert slow.played(read(content)) == ([{0: 2.0, 1: 1.25}], [1])
+def test_decimals_and_times_of_day_are_numbers():
+    content = written({"at": [datetime.time(0, 0, 2)], "d": [Decimal("1.25")], "y": [1]})
+    assert slow.played(read(content)) == ([{0: 2_000_000.0, 1: 1.25}], [1])
+
+
+def test_dates_and_timestamps_are_dates():
+    moment = pa.array([1_000_000_000_000_000_001], pa.timestamp("ns"))  # Sunday, 2001-09-09 01:46:40
+    content = written({"day": [datetime.date(1970, 1, 3)], "moment": moment, "y": [1]})
+    expected = [slow.column_of("day", "Saturday", 10)]
+    expected += [slow.column_of("moment", word, 10) for word in ("Sunday", "01 h")]
+    assert slow.played(read(content)) == ([dict.fromkeys(expected, 0.5)], [1])
+    assert slow.played(read(content, features={"day": "number", "moment": "ignore"})) == ([{0: 2.0}], [1])
 
 
 def test_nested_fields_become_what_they_become_in_json():

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
+from askance.cli.run_options import add_weights, weights_of
 
 if TYPE_CHECKING:
-    from askance.experiments import Candidate, Results, Sweep, Table
+    from askance.experiments import Candidate, Results, Sweep
 
 TWO_CLASSES = ("RPA-I", "PAA-I", "SORL-diag", "SOAL-diag", "D-ADA", "SOL-diag")
 MANY_CLASSES = ("MRPA-I", "MPAA-I", "MR-ADA", "MD-ADA", "MDA")
@@ -49,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--metric", default=None, metavar="NAME",
         help=f"what to choose and rank by: {METRICS}\n(default: f1; accuracy for several classes without --positive)",
     )  # fmt: skip
+    add_weights(who)
     who.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other orders (default: 0)")
     data = parser.add_argument_group("the data")
@@ -154,6 +156,7 @@ def prepare(options: argparse.Namespace) -> Sweep:
         intercept=options.intercept and not options.raw,
         seed=options.seed,
         shuffle=not options.keep_order,
+        **weights_of(options),
     )
 
 
@@ -161,14 +164,16 @@ def candidate(text: str, grid: str, budgets: bool) -> Candidate:
     """An algorithm with its parameters, from ``NAME:letter=value/value,letter=value``."""
     from askance.errors import InvalidParameter
     from askance.experiments import default_candidate, imbalance
+    from askance.playing.choice import WORDS
 
     name, _, rest = text.partition(":")
-    given: dict[str, list[float | Callable[[Table], float]]] = {}
+    given: dict[str, list[Any]] = {}
     for part in filter(None, rest.split(",")):
         letter, _, values = part.partition("=")
         try:
             given[letter.strip()] = [
-                imbalance if value.strip() == "imbalance" else float(value) for value in values.split("/")
+                word.strip() if letter.strip() in WORDS else imbalance if word.strip() == "imbalance" else float(word)
+                for word in values.split("/")
             ]
         except ValueError:
             raise InvalidParameter(

@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.output import console
+from askance.cli.output import console, percent
 from askance.experiments import Progress, Results, Sweep
 from askance.experiments.curves import mean_and_spread, target_name
 from askance.experiments.statistics import Line, lines, rank_table
@@ -35,7 +35,7 @@ class Screen:
         share = settings["positive_share"]
         classes = f"{len(settings['classes'])} classes"
         if share is not None:
-            classes += f" ({share:.1%} of class {settings['positive']})"
+            classes += f" ({percent(share)} of class {settings['positive']})"
         facts = f": {settings['events']:,} events, {settings['features']:,} features, {classes}; "
         self.out.print(Text(settings["dataset"], style="bold").append(facts, style="not bold"), end="")
         self.out.print(f"scaling: {settings['preparation']}.\n")

@@ -28,7 +28,8 @@ classes = {classes}
 # Where everything is kept: a file beside this one, or "postgresql://user@host/database".
 store = {store}
 
-# What the fields of an event are: "number", "category", "text" or "ignore". Others are guessed by their first value.
+# What the fields of an event are: "number", "category", "text", "date" (an ISO date, of which weekday and hour are
+# learned) or "ignore". Others are guessed by their first value; a date so far is a category.
 # For example:
 [fields]
 # text = "text"

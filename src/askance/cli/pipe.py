@@ -81,7 +81,8 @@ def prepared(options: argparse.Namespace) -> Pipe:
         raise InvalidParameter("--time-field is for --per-day, which is missing.")
     if options.load:
         own: dict[str, Any] = {
-            "--algorithm": options.algorithm, "--set": options.settings, "--classes": options.classes,
+            "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
+            "--costs": options.costs, "--classes": options.classes,
             "--field": options.kinds, "--raw": options.raw, "--explore": options.explore, "--seed": options.seed,
         }  # fmt: skip
         model = model_of(options, "--load", options.load, own)

@@ -9,9 +9,9 @@ import threading
 from types import FrameType
 from typing import Any
 
-from askance.cli.command import Command
+from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
-from askance.cli.run_options import add_algorithm, add_fields, choice_of, kinds_of, model_of
+from askance.cli.run_options import add_algorithm, add_fields, add_weights, choice_of, kinds_of, model_of, weights_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +40,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--save", metavar="MODEL", help="write the model, to go on with")
     output.add_argument("--resume", metavar="MODEL", help="go on exactly where this model ended")
     output.add_argument("--trace", metavar="FILE", help="write every decision, .csv, .jsonl, .npz or .parquet")
+    output.add_argument(
+        "--curve",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a metric as it goes on, .csv, .json, .png or .svg",
+    )
+    output.add_argument("--metric", metavar="NAME", help="of the curve: accuracy (default), f1, balanced_accuracy, ...")
+    output.add_argument("--over", choices=("events", "labels"), help="what the curve goes over (default: events)")
+    output.add_argument(
+        "--window", type=whole_number(1), metavar="N", help="the curve of the latest N events (default: of all so far)"
+    )
+    add_weights(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -76,8 +89,10 @@ def played(options: argparse.Namespace) -> int:
     from askance.playing import play
     from askance.playing.clashes import files_read, refuse_clashes
 
-    refuse_clashes([("--save", options.save), ("--trace", options.trace)], files_read(options.source))
-    refuse_clashes([("--trace", options.trace)], [("the model of --resume", options.resume)])
+    curves = [("--curve", name) for name in options.curve]
+    refuse_clashes([("--save", options.save), ("--trace", options.trace), *curves], files_read(options.source))
+    refuse_clashes([("--trace", options.trace), *curves], [("the model of --resume", options.resume)])
+    drawing = drawing_of(options)
     model = resumed(options) if options.resume else None
     kinds = kinds_of(options) or {}
     if options.time_field:
@@ -97,21 +112,49 @@ def played(options: argparse.Namespace) -> int:
             scale="none" if options.raw else options.scale,
             save=options.save,
             trace=options.trace,
+            curve=drawing,
+            **weights_of(options),
             progress=progress,
             skip_bad_lines=options.skip_bad_lines,
             **reading,
         )
+    for name in options.curve:
+        from askance.experiments.one_curve import save_curve
+
+        save_curve(outcome.curve_as_json(), name, f"{outcome.model.about['algorithm']} on {outcome.name}")
     if options.json:
         print_json(outcome.as_json())
     else:
-        screen.show(outcome, [name for name in (options.save, options.trace) if name])
+        written = [name for name in (options.save, options.trace, *options.curve) if name]
+        screen.show(outcome, written, list(weights_of(options)))
     return 0
+
+
+def drawing_of(options: argparse.Namespace) -> Any:
+    """The curve that is wanted; None if there is none."""
+    from askance.errors import InvalidParameter
+    from askance.playing.drawing import Drawing
+
+    chosen = {"metric": options.metric, "over": options.over, "window": options.window}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if not options.curve:
+        if given:
+            raise InvalidParameter(f"--{next(iter(given))} is for a curve: name a file for it with --curve.")
+        return None
+    from askance.experiments.one_curve import check_curve_file
+
+    for name in options.curve:
+        check_curve_file(name)
+    drawing = Drawing(**given)
+    drawing.check()
+    return drawing
 
 
 def resumed(options: argparse.Namespace) -> Any:
     """The model to go on with; only its budget can be changed."""
     own = {
-        "--algorithm": options.algorithm, "--set": options.settings, "--classes": options.classes,
+        "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
+        "--costs": options.costs, "--classes": options.classes,
         "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
         "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
     }  # fmt: skip
@@ -127,6 +170,7 @@ command = Command(
     epilog="examples:\n"
     "  askance run mail.csv\n"
     "  askance run mail.csv --label spam --budget 500 --trace decisions.csv\n"
+    "  askance run mail.csv --curve learned.png --over labels --metric f1\n"
     "  askance run w8a -a PAA-I:C=0.1,delta=1 --raw --json\n"
     "  askance run monday.jsonl --rate 0.02 --save mail.model\n"
     "  askance run tuesday.jsonl --resume mail.model --save mail.model\n"

@@ -25,6 +25,15 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
     who.add_argument(
         "--set", action="append", default=[], metavar="P=VALUE", dest="settings", help="a parameter; repeat for more"
     )
+    who.add_argument(
+        "--objective", choices=("balanced", "accuracy", "f1"), help="of auto: what to be good at (default: balanced)"
+    )
+    who.add_argument(
+        "--costs",
+        type=costs,
+        metavar="fn=9,fp=1",
+        help="of auto, instead: what a missed event of the second class\nand a false alarm cost",
+    )
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other random numbers (default: 0)")
     budget = parser.add_argument_group("how many labels (with no algorithm named either, 5 in 100)")
     budget.add_argument("--budget", type=whole_number(0), metavar="N", help="at most N labels in all")
@@ -43,9 +52,43 @@ def add_fields(parser: argparse._ArgumentGroup) -> None:
     """What the fields of events are."""
     parser.add_argument(
         "--field", action="append", default=[], metavar="NAME=KIND", dest="kinds",
-        help="what a field is: number, category, text, time or ignore\n(default: told by its values)",
+        help="what a field is: number, category, text, date, time or\nignore (default: told by its values)",
     )  # fmt: skip
     parser.add_argument("--classes", type=words, metavar="A,B,...", help="all labels there are")
+
+
+def add_weights(parser: argparse._ArgumentGroup) -> None:
+    """The weights of two metrics."""
+    parser.add_argument("--alpha-p", type=weight, metavar="W", help="the weight of sensitivity in sum (default: 0.5)")
+    parser.add_argument("--c-p", type=weight, metavar="W", help="the cost of a missed positive in cost (default: 0.9)")
+
+
+def weights_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Those of the two weights that were given."""
+    chosen = {"alpha_p": options.alpha_p, "c_p": options.c_p}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def weight(text: str) -> float:
+    """A number in [0, 1]."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"must be a weight in [0, 1], such as 0.9, got {text!r}")
+    return value
+
+
+def costs(text: str) -> dict[str, float]:
+    """What the two kinds of mistakes cost."""
+    try:
+        found = {name.strip(): float(value) for name, value in (part.split("=") for part in text.split(","))}
+    except ValueError:
+        found = {}
+    if found.keys() != {"fn", "fp"} or not all(0.0 < value < float("inf") for value in found.values()):
+        raise argparse.ArgumentTypeError(f"must be two costs above 0, such as fn=9,fp=1, got {text!r}")
+    return found
 
 
 def share(text: str) -> float:
@@ -84,18 +127,26 @@ def kinds_of(options: argparse.Namespace) -> dict[str, str] | None:
 
 def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
     """The algorithm, the parameters and the budget that the options ask for."""
+    from askance.errors import InvalidParameter
+    from askance.learner.presets import AUTO
     from askance.playing.choice import Choice, named, parameters_in
 
     if options.algorithm:
         name, parameters = named(options.algorithm, options.settings)
     else:
         name, parameters = None, parameters_in(options.settings)
+    is_auto = name is not None and name.casefold() == AUTO
+    for option, value in (("objective", options.objective), ("costs", options.costs)):
+        if value is not None and not is_auto:
+            raise InvalidParameter(f"--{option} is for the algorithm auto: add -a auto.")
+        if value is not None:
+            parameters[option] = value
     budget = budget_of(options)
     if budget is None and name is None:
         from askance.budgets import Rate
 
         budget = Rate(USUAL_RATE)
-    if name is not None and name.casefold() == "auto" and budget_is_one(options) and 0.0 < (options.rate or 0.0) < 1.0:
+    if is_auto and budget_is_one(options) and 0.0 < (options.rate or 0.0) < 1.0:
         budget = options.rate  # which auto spends with a head start
     return Choice(name, parameters, budget, options.explore, None, intercept, options.seed)
 

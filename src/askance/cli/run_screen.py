@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askance.cli.output import console, percent, spark
+from askance.metrics.shown import in_digits
 from askance.playing import Outcome, Progress
 
 PERIODS = {"1d": "a day", "1h": "an hour"}
@@ -54,12 +55,12 @@ class Screen:
 
             yield update
 
-    def show(self, outcome: Outcome, written: list[str]) -> None:
-        """The closing table, and what there is to say beside it."""
+    def show(self, outcome: Outcome, written: list[str], weighted: Sequence[str] = ()) -> None:
+        """The closing table, with the metrics whose weights were given, and what there is to say beside it."""
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=False)
         table.add_column(style="cyan", no_wrap=True)
         table.add_column(overflow="fold")
-        for name, value in rows(outcome):
+        for name, value in rows(outcome, weighted):
             table.add_row(name, value)
         self.out.print(table)
         for sentence in remarks(outcome):
@@ -68,11 +69,11 @@ class Screen:
             self.out.print(f"Written: {name}", soft_wrap=True)
 
 
-def rows(outcome: Outcome) -> Iterator[tuple[str, str | Text]]:
+def rows(outcome: Outcome, weighted: Sequence[str]) -> Iterator[tuple[str, str | Text]]:
     """The lines of the closing table."""
-    found, clf, about = outcome.totals.summary(), outcome.model.classifier, outcome.model.about
+    found, clf, about = outcome.summary(), outcome.model.classifier, outcome.model.about
     classes = outcome.totals.classes.tolist()
-    letters = ", ".join(f"{letter}={value}" for letter, value in about["parameters"].items())
+    letters = ", ".join(_set(letter, value) for letter, value in about["parameters"].items())
     budget = "" if clf.budget is None else f", {in_words(clf.budget)}"
     columns = "1 column" if outcome.features == 1 else f"{outcome.features:,} columns"
     yield "stream", f"{outcome.name}: {found['events']:,} events, {columns}"
@@ -94,13 +95,45 @@ def rows(outcome: Outcome) -> Iterator[tuple[str, str | Text]]:
         f"{spark(shares, lowest=min(0.99, *shares))} {percent(shares[0])} at first, {percent(shares[-1])} at last",
     )
     of = "mean of all classes" if outcome.positive is None else f"class {outcome.positive}"
-    yield f"F1, {of}", f"{found['f1']:.3f} (precision {found['precision']:.3f}, recall {found['recall']:.3f})"
-    if outcome.said is not None:
-        yield "says of itself", outcome.said
+    yield (
+        f"F1, {of}",
+        f"{in_digits(found['f1'])} (precision {in_digits(found['precision'])}, recall {in_digits(found['recall'])})",
+    )
+    if "alpha_p" in weighted and "sum" in found:
+        yield "sum", f"{in_digits(found['sum'])}, sensitivity weighs {outcome.alpha_p:g}"
+    if "c_p" in weighted and "cost" in found:
+        yield (
+            "cost",
+            f"{found['cost']:,.1f}, {outcome.c_p:g} for a missed positive, {1 - outcome.c_p:g} for a false alarm",
+        )
+    if hasattr(clf, "report"):
+        yield from of_itself(clf.report(), found)
     speed = found["events"] / max(outcome.seconds, 1e-9)
     yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"
     if clf.events_seen_ > found["events"]:
         yield "model in all", f"{clf.events_seen_:,} events, {clf.labels_asked_:,} labels"
+
+
+def _set(letter: str, value: Any) -> str:
+    """A parameter and its value."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={part:g}" for name, part in value.items())
+    return f"{letter}={value}"
+
+
+def of_itself(report: Any, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a committee says of itself, beside the truth."""
+    heard = sum(standing.voice > 0.0 for standing in report.standings)
+    yield "balanced accuracy", percent(found["balanced_accuracy"])
+    if report.answers:
+        value, low, high = report.quality.balanced_accuracy
+        yield "by its labels", f"about {percent(value)}, with 95% confidence {percent(low)} to {percent(high)}"
+        yield (
+            "learners",
+            f"{heard} of {len(report.standings)} are heard; {report.leader} leads since label {report.since:,}",
+        )
+        spent = (f"{reason} {count:,}" for reason, count in report.spent.items() if count)
+        yield "labels went to", ", ".join(spent)
 
 
 def in_words(budget: Any) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from askance.errors import InvalidParameter
-from askance.experiments.search import Knob, asks_at_random, knob_of
+from askance.experiments.search import ALONE, Knob, asks_by_rate, knob_of, parameters_of, preset_of
 from askance.experiments.table import Table
-from askance.learner.presets import find, make
+from askance.learner.presets import make
 
-Value = float | Callable[[Table], float]
-"""A number, or a function that finds it in the data."""
+Value = float | str | Callable[[Table], float]
+"""A number, a word (the objective of ``auto``), or a function that finds the number in the data."""
 
 
 def imbalance(table: Table) -> float:
@@ -90,13 +90,13 @@ class Candidate:
     label: str = ""
 
     def __post_init__(self) -> None:
-        preset = find(self.name)
+        preset, known_letters = preset_of(self.name), parameters_of(self.name)
         object.__setattr__(self, "label", self.label or self._spelling(preset.name, preset.aliases))
         letters = set(self.fixed)
         for part in [self.grid] if isinstance(self.grid, Mapping) else self.grid:
             letters |= set(part)
-        for letter in letters - set(preset.parameters):
-            known = ", ".join(preset.parameters) or "none"
+        for letter in letters - set(known_letters):
+            known = ", ".join(known_letters) or "none"
             raise InvalidParameter(f"{preset.name} has no parameter {letter!r}; its parameters are: {known}.")
 
     def _spelling(self, name: str, aliases: tuple[str, ...]) -> str:
@@ -107,7 +107,7 @@ class Candidate:
     @property
     def algorithm(self) -> str:
         """The algorithm's main name."""
-        return find(self.name).name
+        return preset_of(self.name).name
 
     @property
     def knob(self) -> Knob | None:
@@ -115,9 +115,14 @@ class Candidate:
         return knob_of(self.name)
 
     @property
-    def is_random(self) -> bool:
+    def asks_by_rate(self) -> bool:
         """Whether its query ratio is simply the rate."""
-        return asks_at_random(self.name)
+        return asks_by_rate(self.name)
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether it is ``auto``, whose budget is all there is to choose."""
+        return preset_of(self.name) is ALONE
 
     def points(self, table: Table | None) -> list[dict[str, float]]:
         """All combinations of parameters, in order; the fixed ones included."""
@@ -138,7 +143,7 @@ class Candidate:
 
 def _number(value: Value, table: Table | None) -> Any:
     if not callable(value):
-        return value if isinstance(value, int) else float(value)
+        return value if isinstance(value, int | str) else float(value)
     if table is None:
         raise InvalidParameter(f"{getattr(value, '__name__', value)} needs the data; pass the table.")
     return float(value(table))
@@ -172,10 +177,10 @@ def default_candidate(
     """
     if grid not in GRIDS:
         raise InvalidParameter(f"grid must be one of {', '.join(GRIDS)}, got {grid!r}.")
-    preset, given, values = find(name), dict(fixed or {}), dict(choices or {})
+    letters, given, values = parameters_of(name), dict(fixed or {}), dict(choices or {})
     knob = knob_of(name)
     turned = knob.letters if knob else ()
-    open_letters = [letter for letter in preset.parameters if letter not in given and letter not in values]
+    open_letters = [letter for letter in letters if letter not in given and letter not in values]
     for letter in open_letters:
         if letter in turned:
             if with_scale and letter in SCALE_GRIDS[grid]:
@@ -184,6 +189,6 @@ def default_candidate(
             given[letter] = imbalance
         elif letter == "delta" and RIDGE[grid]:
             values[letter] = RIDGE[grid]
-        elif letter in GRIDS[grid] and not (letter == "eta" and "tau_pos" in preset.parameters):
+        elif letter in GRIDS[grid] and not (letter == "eta" and "tau_pos" in letters):
             values[letter] = GRIDS[grid][letter]  # (the weights of PAUM scale with eta: only its margins matter)
     return Candidate(name, values, given, label)

@@ -9,6 +9,7 @@ import numpy as np
 from askance.experiments.results import LOWER_IS_BETTER, Results
 from askance.experiments.search import asks_at_random
 from askance.experiments.statistics import Line, lines
+from askance.metrics.shown import in_digits
 
 LIGHT = ("#0072B2", "#D55E00", "#009E73", "#A6507E", "#B87A00", "#2E95CE", "#6B6B6B", "#7D7A00", "#8A1C2B", "#4B3F9E")
 DARK = ("#57B0E8", "#FF8F50", "#2FC79A", "#E79CC6", "#F0B445", "#9AD4F5", "#BDBDBD", "#CFCB4B", "#FF9AA2", "#B3A8FF")
@@ -125,7 +126,7 @@ def mean_and_spread(line: Line) -> str:
 
 def number(value: float) -> str:
     """A metric's value with as many digits as are worth reading."""
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}"
+    return in_digits(value)
 
 
 def spread_out(places: list[float], least: float, low: float, high: float) -> list[float]:

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from askance.experiments.table import Table, open_shared
-from askance.learner.presets import make
+from askance.learner.presets import AUTO, make
 from askance.learner.trace import Trace
 from askance.metrics.counts import PerClass, cross
 
@@ -36,7 +36,7 @@ COUNTED = frozenset(
 LOADING = 0.6
 """Seconds that a process needs before its first play, whatever is played."""
 
-Parameters = tuple[tuple[str, float], ...]
+Parameters = tuple[tuple[str, float | str], ...]
 
 
 class Play(NamedTuple):
@@ -121,14 +121,21 @@ class Player:
         stream = self.stream(play.role, play.permutation)
         learner = make(
             play.algorithm,
-            **dict(play.parameters),
-            budget=play.budget,
+            **bought(play.algorithm, dict(play.parameters), play.budget),
             classes=np.arange(len(self.table.classes)),
             random_state=stream.seed,
         )
         result = measure(learner.run(stream.X, stream.y), self.table.positive, self.conditions)
         result["cost_seconds"] = perf_counter() - began
         return result
+
+
+def bought(algorithm: str, parameters: dict[str, Any], budget: int | None) -> dict[str, Any]:
+    """The parameters and the budget of a learner; the rate of ``auto`` is its budget."""
+    if algorithm == AUTO and "rate" in parameters:
+        rate = parameters.pop("rate")
+        return parameters | {"budget": rate if rate < 1.0 else None}
+    return parameters | {"budget": budget}
 
 
 def measure(trace: Trace, positive: int | None, conditions: Conditions) -> dict[str, float]:
@@ -196,5 +203,6 @@ def play_shared(folder: str, conditions: Conditions, room: int, plays: list[Play
 
 def warm_up(algorithm: str, n_classes: int, budget: int | None) -> None:
     """Compile an algorithm, or fetch it from the cache on disk, by playing two events."""
-    learner = make(algorithm, budget=budget, classes=np.arange(n_classes), random_state=0)
+    given = bought(algorithm, {"rate": 0.5} if algorithm == AUTO and budget is None else {}, budget)
+    learner = make(algorithm, **given, classes=np.arange(n_classes), random_state=0)
     learner.run(sp.csr_matrix(np.eye(2)), np.array([0, 1]))

@@ -21,6 +21,7 @@ from askance.experiments.findings import findings
 from askance.experiments.results import Results
 from askance.experiments.statistics import Line, lines, rank_table
 from askance.experiments.svg import Strip, curve_chart, strip_chart
+from askance.metrics.shown import in_percent
 
 WIDE, NARROW = 956, 360
 OTHERS = ("f1", "accuracy", "balanced_accuracy", "precision", "recall", "cost", "auc", "nlp")
@@ -65,7 +66,7 @@ def _header(results: Results, dataset: str) -> str:
     about = results.about(dataset)
     facts = [f"{about['events']:,} events", f"{about['features']:,} features"]
     if about["positive"] is not None:
-        facts.append(f"{100 * about['positive_share']:.1f} % of class {about['positive']}")
+        facts.append(f"{in_percent(about['positive_share'])} % of class {about['positive']}")
     if len(about["classes"]) > 2:
         facts.append(f"{len(about['classes'])} classes")
     facts.append(f"scaling: {about['preparation']}")
@@ -245,10 +246,14 @@ def _ranks(results: Results) -> str:
     )
 
 
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
 def _parameters(results: Results) -> str:
     rows = []
     for choice in results.choices:
-        letters = ", ".join(f"{letter} = {value:.4g}" for letter, value in choice.parameters.items()) or "none"
+        letters = ", ".join(f"{letter} = {_shown(value)}" for letter, value in choice.parameters.items()) or "none"
         dataset = f"<td>{escape(choice.dataset)}</td>" if len(results.datasets) > 1 else ""
         tried = f"{choice.points} tried" if choice.points > 1 else "given"
         rows.append(

@@ -25,7 +25,7 @@ class Choice:
     algorithm: str
     target: float
     """The wanted query ratio, the budget or the scale; 1.0 for an algorithm that asks for every label."""
-    parameters: dict[str, float]
+    parameters: dict[str, Any]
     scale: float | None
     """Where the query scale ended up; None where there was none to find."""
     ratio: float

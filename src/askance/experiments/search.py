@@ -20,7 +20,8 @@ from typing import Any
 
 from askance.errors import InvalidParameter
 from askance.learner import query as q
-from askance.learner.presets import find
+from askance.learner.auto import Committee, Doubt
+from askance.learner.presets import AUTO, Preset, find
 from askance.learner.rule import QueryRule
 
 TOLERANCE = 0.03
@@ -56,9 +57,11 @@ class Knob:
 
 
 DELTA, B = Knob(("delta",)), Knob(("b",))
+RATE = Knob(("rate",), lowest=1e-12, highest=1.0)
 KNOBS: dict[type[QueryRule], Knob | None] = {
     q.Always: None,
-    q.Random: Knob(("rate",), lowest=1e-12, highest=1.0),
+    q.Random: RATE,
+    Doubt: RATE,
     q.Margin: DELTA,
     q.ShiftedMargin: DELTA,
     q.DecreasingMargin: Knob(("delta",), start=1e4),
@@ -73,6 +76,22 @@ KNOBS: dict[type[QueryRule], Knob | None] = {
 }
 
 
+ALONE = Preset(AUTO, 0, Committee, Doubt, (), {})
+"""``auto`` as if it were a preset: the rate of its budget is what turns its query ratio."""
+
+
+def preset_of(algorithm: str) -> Preset:
+    """The preset of this name; also ``auto``, which is none, and asks as its budget says."""
+    return ALONE if algorithm.strip().casefold() == AUTO else find(algorithm)
+
+
+def parameters_of(algorithm: str) -> dict[str, Any]:
+    """The letters a user may set, with their defaults."""
+    if algorithm.strip().casefold() == AUTO:
+        return {"objective": "balanced"}
+    return find(algorithm).parameters
+
+
 def knob_of(algorithm: str) -> Knob | None:
     """What turns the query ratio of an algorithm; None if it asks for every label.
 
@@ -81,7 +100,7 @@ def knob_of(algorithm: str) -> Knob | None:
     >>> knob_of("OA3").turn({"delta_pos": 10.0, "delta_neg": 1.0}, scale=0.5)
     {'delta_pos': 5.0, 'delta_neg': 0.5}
     """
-    rule = find(algorithm).query
+    rule = preset_of(algorithm).query
     for kind in rule.__mro__:
         if kind in KNOBS:
             return KNOBS[kind]
@@ -89,8 +108,13 @@ def knob_of(algorithm: str) -> Knob | None:
 
 
 def asks_at_random(algorithm: str) -> bool:
-    """Whether the query ratio is simply the rate."""
-    return issubclass(find(algorithm).query, q.Random)
+    """Whether every event is asked with the same probability, the rate."""
+    return issubclass(preset_of(algorithm).query, q.Random)
+
+
+def asks_by_rate(algorithm: str) -> bool:
+    """Whether the query ratio is simply the rate: of a rule that asks at random, or of a budget that is kept."""
+    return asks_at_random(algorithm) or preset_of(algorithm) is ALONE
 
 
 # --- the search ------------------------------------------------------------------------------------------

@@ -20,11 +20,10 @@ from askance.experiments.memo import Memo
 from askance.experiments.play import COUNTED, Conditions
 from askance.experiments.progress import Estimate, Progress
 from askance.experiments.results import Choice, Results
-from askance.experiments.search import TOLERANCE
+from askance.experiments.search import TOLERANCE, preset_of
 from askance.experiments.stage import Stage
 from askance.experiments.table import Table
 from askance.experiments.tuning import Rules, Tuning, mean
-from askance.learner.presets import find
 
 MATRIX_LIMIT = 2 * 2**30
 """Bytes that one learner may take for its matrix."""
@@ -74,6 +73,9 @@ class Sweep:
     settle_rates : bool, default True
         Do so with the rate of rules that ask at random as well, and at a budget let them ask a little more often than
         budget / events, so that they spend it. False takes the ratio itself as the rate, as the papers do.
+
+    everything : bool, default False
+        Record also the metrics that take longer: auc, nlp and weighted_loss.
 
     Examples
     --------
@@ -134,7 +136,7 @@ class Sweep:
         self.conditions = Conditions(seed, shuffle, alpha_p, c_p, everything or metric not in COUNTED)
         self.table = Table.of(data, positive=positive).prepared(prepare, intercept)
         for candidate in self.candidates:
-            find(candidate.name).update().kernels(len(self.table.classes))  # refuses classes it cannot tell apart
+            preset_of(candidate.name).update().kernels(len(self.table.classes))  # refuses classes it cannot tell apart
             Tuning(candidate, self.table, self.rules)  # refuses parameters that cannot work
             _check_memory(candidate, self.table)
 
@@ -226,7 +228,9 @@ class Sweep:
 
 def _check_memory(candidate: Candidate, table: Table) -> None:
     """Refuse an algorithm whose matrix of features by features would not fit into memory."""
-    rule = find(candidate.name).update()
+    if candidate.is_auto:  # which keeps matrices only of few features
+        return
+    rule = preset_of(candidate.name).update()
     few = 4
     if rule.start(few, 2).matrix.size < few * few:
         return

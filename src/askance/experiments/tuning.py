@@ -90,7 +90,7 @@ class Tuning:
     @property
     def has_scale(self) -> bool:
         """Whether there is a query scale to search."""
-        return self.rules.kind == "ratio" and self.candidate.knob is not None and not self.candidate.is_random
+        return self.rules.kind == "ratio" and self.candidate.knob is not None and not self.candidate.asks_by_rate
 
     @property
     def plays_to_come(self) -> float:
@@ -155,7 +155,8 @@ class Tuning:
         knob, kind = self.candidate.knob, self.rules.kind
         if kind == "scale" and knob is not None:
             return knob.turn(point, target), Found(target, target, askable, reached=True)
-        if not self.candidate.is_random or (kind == "budget" and "rate" in point):
+        is_capped = kind == "budget" and (self.candidate.is_auto or "rate" in point)
+        if not self.candidate.asks_by_rate or is_capped:
             return point, Found(target, 1.0, askable, reached=True)
         wanted = self._labels_expected(target) / self.table.n_events if kind == "budget" else target
         rate = min(1.0, wanted / askable)
@@ -218,7 +219,7 @@ class Tuning:
     def _is_settled(self, start: Found) -> bool:
         """Whether the scale, or the rate, is moved on the reported permutations until their ratio is the wanted one."""
         is_moved = self.has_scale or (
-            self.rules.kind == "ratio" and self.candidate.is_random and self.rules.settle_rates
+            self.rules.kind == "ratio" and self.candidate.asks_by_rate and self.rules.settle_rates
         )
         return self.rules.settle and is_moved and (start.reached or start.limit == "jumps")
 

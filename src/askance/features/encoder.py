@@ -1,7 +1,7 @@
 """The cells of named fields into sparse rows: numbers standardised, categories one-hot, words counted.
 
 Columns are handed out in the order in which fields appear: one to each field of numbers; and 2^hash_bits at once to the
-first field of categories or text, which all such fields share. So a file of numbers alone is as wide as it has
+first field of categories, dates or text, which all such fields share. So a file of numbers alone is as wide as it has
 fields, and a field that turns up late moves no other.
 """
 
@@ -15,11 +15,15 @@ import numpy as np
 from askance.errors import InvalidInput, InvalidParameter
 from askance.features.assemble import csr, rows_of, word_counts
 from askance.features.hashing import HASH_BITS, Hasher
-from askance.features.kinds import CATEGORY, IGNORE, KINDS, NUMBER, TEXT
+from askance.features.kinds import DATE, HASHED, IGNORE, KINDS, NUMBER
 from askance.features.scaling import RunningStandardisation
 from askance.features.text import words
 
 LONGEST_NGRAM = 2
+DATE_WEIGHT = 0.5
+"""The value of a weekday's or an hour's column. With 1, these few columns, one of which every event has, outweighed the
+words of a subject line: on 9,080 mails, 5 % labeled, D-ADA had a balanced accuracy of 77 %, with 0.5 of 81 %, without
+the dates of 79 %."""
 
 
 class Cells:
@@ -32,7 +36,7 @@ class Cells:
         self.number_slots: list[int] = []
         self.number_values: list[float] = []
         self.blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.columns: list[tuple[np.ndarray, np.ndarray]] = []
+        self.columns: list[tuple[np.ndarray, np.ndarray, float]] = []
         self.categories: dict[str, tuple[list[int], list[str]]] = {}
         self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
         self.times: list[float] = []
@@ -51,9 +55,9 @@ class Cells:
         self.blocks.append(((rows + first_row).astype(np.int32), slots[places], table[rows, places]))
         self.n_cells += len(rows)
 
-    def add_columns(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Categories that were hashed already."""
-        self.columns.append((rows, columns))
+    def add_columns(self, rows: np.ndarray, columns: np.ndarray, weight: float = 1.0) -> None:
+        """Categories, or parts of dates, that were hashed already, and the value of their columns."""
+        self.columns.append((rows, columns, weight))
         self.n_cells += len(rows)
 
     def add_category(self, row: int, field: str, value: str) -> None:
@@ -116,7 +120,7 @@ class Encoder:
             self.slots[name] = len(self._number_columns)
             self._number_columns.append(self._take(1))
             return self.slots[name]
-        if kind in (CATEGORY, TEXT) and self.hashed_from < 0:
+        if kind in HASHED and self.hashed_from < 0:
             self.hashed_from = self._take(2**self.hasher.bits)
         return -1
 
@@ -155,8 +159,11 @@ class Encoder:
     def _categories(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
         hashed = list(cells.columns)
         for field, (rows, values) in cells.categories.items():
-            hashed.append((np.array(rows, np.int32), self.hasher.categories(field, values)))
-        return [(rows, columns + np.int32(self.hashed_from), np.ones(len(rows))) for rows, columns in hashed]
+            weight = DATE_WEIGHT if self.kinds[field] == DATE else 1.0
+            hashed.append((np.array(rows, np.int32), self.hasher.categories(field, values), weight))
+        return [
+            (rows, columns + np.int32(self.hashed_from), np.full(len(rows), weight)) for rows, columns, weight in hashed
+        ]
 
     def _texts(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
         parts: list[tuple[np.ndarray, ...]] = []

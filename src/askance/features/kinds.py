@@ -1,8 +1,9 @@
-"""What the fields of an event are: a number, a category, text, or nothing to learn from.
+"""What the fields of an event are: a number, a date, a category, text, or nothing to learn from.
 
 A kind is given by the user or guessed from the first rows:
 
     number      at least 95 in 100 values are numbers, the missing ones not counted; the others will be bad lines
+    date        every value, of two or more, is an ISO date, with or without a time; its weekday and hour are learned
     text        it has a name such as ``text`` or ``subject``, or its values have four words or more on average
     category    any other words, and lists of words
     ignore      it is called ``id``, or it is empty in every one of the first rows
@@ -18,9 +19,11 @@ from typing import Any
 
 from askance.errors import InvalidParameter
 from askance.features.text import words
+from askance.features.times import date_words
 
-NUMBER, CATEGORY, TEXT, IGNORE, TIME = "number", "category", "text", "ignore", "time"
-KINDS = (NUMBER, CATEGORY, TEXT, IGNORE, TIME)
+NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME = "number", "category", "text", "date", "ignore", "time"
+KINDS = (NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME)
+HASHED = (CATEGORY, TEXT, DATE)  # kinds whose values become hashed columns
 SAMPLE_ROWS = 1000  # rows by which kinds are guessed
 
 LABEL_NAMES = ("label", "y", "class", "target")
@@ -32,11 +35,13 @@ IGNORED_NAMES = {"id"}
 SHARE_OF_NUMBERS = 0.95  # among the values of a field of numbers; a stray word does not make it a category
 WORDS_OF_TEXT = 4  # on average, from which a field without a telling name is text
 
+FEWEST_DATES = 2  # after a single one, as in a live stream, any text may follow
 MISSING = frozenset(("", "?", "NA", "N/A", "null", "NULL", "None"))
 """What stands for a missing number in a table of text."""
 
 NOT_FINITE = frozenset(("nan", "inf", "infinity"))
 LARGEST = 1e150  # beyond it, a square overflows, and nothing can be learned
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud800-\udfff\ufffd]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -68,8 +73,8 @@ def why_not_a_number(text: str) -> str:
 def guess(name: str, values: Sequence[Any]) -> str:
     """The kind of a field, by its name and some of its values.
 
-    >>> guess("age", ["42", "", "17"]), guess("city", ["Oslo", "New York"]), guess("subject", ["hello"])
-    ('number', 'category', 'text')
+    >>> guess("age", ["42", "", "17"]), guess("city", ["Oslo", "New York"]), guess("sent", ["2024-03-01"] * 2)
+    ('number', 'category', 'date')
     """
     if last_name(name) in IGNORED_NAMES:
         return IGNORE
@@ -79,6 +84,8 @@ def guess(name: str, values: Sequence[Any]) -> str:
         return IGNORE
     if sum(map(looks_like_a_number, present)) >= SHARE_OF_NUMBERS * len(present):
         return NUMBER
+    if len(present) >= FEWEST_DATES and all(map(looks_like_a_date, present)):
+        return DATE
     if last_name(name) in TEXT_NAMES:
         return TEXT
     texts = [value for value in present if isinstance(value, str)]
@@ -94,9 +101,19 @@ def looks_like_a_number(value: Any) -> bool:
     return _NUMBER.fullmatch(plain) is not None or plain.lower().lstrip("+-") in NOT_FINITE
 
 
+def looks_like_a_date(value: Any) -> bool:
+    """Whether a value is an ISO date, with or without a time."""
+    return isinstance(value, str) and date_words(value.strip()) is not None
+
+
 def listed(names: Iterable[str], most: int = 12) -> str:
-    """Names for an error message: not too many, not too long."""
-    shown = [name if len(name) <= 30 else name[:27] + "..." for name in names]
+    """Names for an error message: not too many, not too long, and nothing in them that no reader can see.
+
+    >>> listed(["size", "\\x1b[2J\ufffd\ufffd\ufffd"])
+    'size, ?[2J?'
+    """
+    plain = (_UNSEEN.sub("?", name) for name in names)
+    shown = [name if len(name) <= 30 else name[:27] + "..." for name in plain]
     return ", ".join(shown[:most]) + (", ..." if len(shown) > most else "")
 
 

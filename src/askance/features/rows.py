@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidInput
+from askance.features.commas import THOUSANDS, refuse_thousands, written_with
 from askance.features.encoder import LONGEST_NGRAM, Cells, Encoder
 from askance.features.hashing import HASH_BITS
 from askance.features.kinds import (
     CATEGORY,
+    DATE,
     IGNORE,
     LARGEST,
     MISSING,
@@ -28,7 +30,7 @@ from askance.features.kinds import (
     number_in,
     why_not_a_number,
 )
-from askance.features.times import seconds_in
+from askance.features.times import date_words, seconds_in, why_not_a_date
 
 PLAIN = (str, int, float, bool, type(None))
 
@@ -119,8 +121,8 @@ class RowFeatures:
     Parameters
     ----------
     features : dict, optional
-        Kinds of fields by name: "number", "category", "text" or "ignore"; for a name with others inside, for all of
-        them. The others are guessed, by ``guess_kinds`` or by their first value.
+        Kinds of fields by name: "number", "category", "text", "date" or "ignore"; for a name with others inside, for
+        all of them. The others are guessed, by ``guess_kinds`` or by their first value.
     hash_bits, ngrams, raw
         As for ``Encoder``.
 
@@ -143,6 +145,8 @@ class RowFeatures:
         self.given = check_features(features)
         self.time_field = next((name for name, kind in self.given.items() if kind == TIME), None)
         self.encoder = Encoder(hash_bits, ngrams, raw)
+        self.with_commas: set[str] = set()
+        """Fields whose numbers have a decimal comma, as those of a table may."""
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -157,7 +161,22 @@ class RowFeatures:
                 values.setdefault(name, []).append(value)
         for name, found in values.items():
             if name not in self.kinds:
-                self.encoder.add(name, self._given_kind(name) or guess(name, found))
+                given = self._given_kind(name)
+                if given in (None, NUMBER) and self._has_commas(name, found):
+                    given = NUMBER
+                    self.with_commas.add(name)
+                self.encoder.add(name, given or guess(name, found))
+
+    @staticmethod
+    def _has_commas(name: str, values: Sequence[Any]) -> bool:
+        """Whether the numbers of a field are texts with a decimal comma; refuses separators between thousands."""
+        present = [value for value in values if value is not None]
+        if not any(isinstance(value, str) for value in present) or any(isinstance(v, list | tuple) for v in present):
+            return False
+        written = written_with([word_of(value).strip() for value in present])
+        if written is not None and written[0] == THOUSANDS:
+            refuse_thousands("there are", written[1], f"field {name!r}")
+        return written is not None
 
     def _given_kind(self, name: str) -> str | None:
         while name not in self.given and "." in name:
@@ -179,6 +198,8 @@ class RowFeatures:
             if kind == NUMBER:
                 if not _is_missing(value):
                     numbers.append((self.encoder.slots[name], self._number(name, value)))
+            elif kind == DATE:
+                others.append((name, CATEGORY, self._date(name, value)))
             elif kind not in (IGNORE, TIME):
                 others.append((name, kind, value))
         for slot, number in numbers:
@@ -203,13 +224,25 @@ class RowFeatures:
         except ValueError as error:
             raise FieldError(self.time_field, str(error)) from None
 
-    @staticmethod
-    def _number(name: str, value: Any) -> float:
+    def _number(self, name: str, value: Any) -> float:
+        if name in self.with_commas and isinstance(value, str):
+            value = value.replace(",", ".")
         try:
             return number_of(value)
         except ValueError as error:
             hint = "" if isinstance(value, int | float) else "; the kind 'category' allows any value"
             raise FieldError(name, str(error).rstrip(".") + hint + ".") from None
+
+    @staticmethod
+    def _date(name: str, value: Any) -> tuple[str, ...] | None:
+        """What is learned from a date; None from a missing one."""
+        if _is_missing(value):
+            return None
+        text = word_of(value).strip()
+        found = date_words(text)
+        if found is None:
+            raise FieldError(name, why_not_a_date(text))
+        return found
 
     def matrix(self, rows: Sequence[Mapping[str, Any]]) -> Any:
         """Nested rows as a CSR matrix."""
@@ -235,11 +268,12 @@ class RowFeatures:
 
     def to_dict(self) -> dict[str, Any]:
         """All it knows, for ``from_dict``."""
-        return {"given": self.given, **self.encoder.to_dict()}
+        return {"given": self.given, "with_commas": sorted(self.with_commas), **self.encoder.to_dict()}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> RowFeatures:
         """What ``to_dict`` gave, also after a way through JSON."""
         new = cls(kept.get("given"))
         new.encoder = Encoder.from_dict(kept)
+        new.with_commas = set(kept.get("with_commas", ()))
         return new

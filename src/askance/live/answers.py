@@ -22,6 +22,7 @@ from askance.live.problems import Problem
 from askance.live.queue import FOR_EVER, Ask, find, lease_again
 from askance.live.state import State
 from askance.live.store.database import Session
+from askance.live.tallies import Row, answer_moved, asks_moved
 
 UNDOABLE = 50
 SKIPS = ("unsure", "bad_data", "later")
@@ -69,6 +70,7 @@ def store(
             given.comment, now, status, due, given.supersedes, json.dumps(response),
         ),
     )  # fmt: skip
+    answer_moved(session, Row(kind, event, annotator, given.label, given.reason), None, status)
     if due is not None and (state.due is None or due < state.due):
         state.due = due
     if kind == "skip":
@@ -111,6 +113,7 @@ def answer(session: Session, state: State, annotator: str, number: int, given: G
     event = session.value("SELECT id FROM events WHERE seq = ?", (ask.event,))
     if status == "waiting":
         session.execute("UPDATE asks SET state = 'answered', annotator = NULL, deadline = NULL WHERE id = ?", (number,))
+        asks_moved(session, ask.state, "answered")
     response = {
         "answer_id": given.id,
         "ask": number,
@@ -141,6 +144,7 @@ def _skipped(session: Session, state: State, annotator: str, ask: Ask, reason: s
     holds = ask.state != "leased" or ask.annotator == annotator  # else somebody else has it now, and keeps it
     if reason == "bad_data":
         session.execute("UPDATE asks SET state = 'closed', annotator = NULL, deadline = NULL WHERE id = ?", (ask.id,))
+        asks_moved(session, ask.state, "closed")
         return "closed"
     unsure = reason == "unsure"
     until = FOR_EVER if unsure else state.clock.now() + settings.later
@@ -172,7 +176,9 @@ def _unsure(session: Session, ask: int, besides: str = "") -> int:
 
 def take_back(session: Session, state: State, identifier: str, before: str, after: str) -> None:
     """An answer is no longer valid. What the model learned from it stays until a rebuild."""
+    (row,) = session.all("SELECT kind, event, annotator, label, reason FROM answers WHERE id = ?", (identifier,))
     session.execute("UPDATE answers SET state = ?, due = NULL WHERE id = ?", (after, identifier))
+    answer_moved(session, Row(*row), before, after)
     if before == "learned":
         state.count("corrections")
 
@@ -254,11 +260,9 @@ def label(
         take_back(session, state, valid[0], valid[2], "superseded")
     name = identifier or _new_name(session, state, f"label:{source}:{event_id}")
     given = Given(name, digest, None, place, None, None, None, valid[0] if valid and status == "waiting" else None)
-    if ask and status == "waiting":
-        session.execute(
-            "UPDATE asks SET state = 'answered', annotator = NULL, deadline = NULL WHERE id = ? AND state <> 'closed'",
-            (ask,),
-        )
+    if ask and status == "waiting" and (was := find(session, ask).state) != "closed":
+        session.execute("UPDATE asks SET state = 'answered', annotator = NULL, deadline = NULL WHERE id = ?", (ask,))
+        asks_moved(session, was, "answered")
     response = {
         "label_id": name,
         **said,

@@ -28,6 +28,14 @@ from askance.live.store.database import Session
 NEW_CAMPAIGNS = ("parcel", "coin", "token", "cash", "rocket", "loan", "credit", "viruses", "horoscope", "warranty")
 PHASE = 600  # events until the campaigns change, and back
 BLOCK = 4_000
+SETTINGS: dict[str, Any] = {
+    "title": "Demo: messages",
+    "classes": ["ham", "spam"],
+    "fields": {"text": "text", "length": "number", "hour": "number"},
+    # Many questions, a large part of them at random: within minutes one sees how good the model is, and if it changes.
+    "asking": {"rate": 0.1, "audit": 0.25},
+}
+AT_ONCE = 100  # events at the start
 PEOPLE = ("robot-1", "robot-2")
 
 
@@ -52,18 +60,15 @@ def stream(seed: int) -> Iterator[tuple[str, str]]:
         block += 1
 
 
+def fields_of(place: int, text: str) -> dict[str, Any]:
+    """The fields of a message, by its place in the stream."""
+    return {"text": text, "length": len(text), "hour": place // 60 % 24}
+
+
 def run_demo(port: int, seed: int, rate: float, robots: bool, say: Callable[[str], None]) -> None:
     """Serve a fresh store in a temporary folder until interrupted."""
     with tempfile.TemporaryDirectory(prefix="askance-demo-") as folder:
-        config = from_document(
-            {
-                "title": "Demo: messages",
-                "classes": ["ham", "spam"],
-                "fields": {"text": "text", "length": "number", "hour": "number"},
-                "server": {"port": port},
-            },
-            Path(folder),
-        )
+        config = from_document({**SETTINGS, "server": {"port": port}}, Path(folder))
         database = open_store(config.store, create=True)
         with database.write() as session:
             first_rows(session, config)
@@ -85,19 +90,17 @@ def run_demo(port: int, seed: int, rate: float, robots: bool, say: Callable[[str
 
 
 def feed(engine: Engine, seed: int, rate: float, truth: dict[str, str], ended: threading.Event) -> None:
-    """Send events at a steady rate, the first hundred at once."""
+    """Send events at a steady rate, the first ones at once."""
     began = time.monotonic()
     for place, (text, label) in enumerate(stream(seed)):
         name = f"message-{place + 1}"
         truth[name] = label
-        event = read_event(
-            {"id": name, "fields": {"text": text, "length": len(text), "hour": place // 60 % 24}}, 256_000
-        )
+        event = read_event({"id": name, "fields": fields_of(place, text)}, 256_000)
         try:
             engine.ingest([event]).result()
         except Problem:
             return
-        if place >= 100 and ended.wait(max(0.0, began + (place - 100) / rate - time.monotonic())):
+        if place >= AT_ONCE and ended.wait(max(0.0, began + (place - AT_ONCE) / rate - time.monotonic())):
             return
 
 

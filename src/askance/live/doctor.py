@@ -12,6 +12,7 @@ from askance.live.problems import StartError
 from askance.live.rebuild import compare
 from askance.live.state import check_model
 from askance.live.store.database import Database, Session
+from askance.live.tallies import is_counted, recount, stored
 
 
 def examine_store(database: Database, config: Config, deep: bool = False) -> list[str]:
@@ -25,7 +26,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
     if room is not None and room < config.server.disk_reserve:
         findings.append(f"only {room:,} bytes are free beside {database.place!r}; make room.")
     with database.read() as session:
-        findings += _log(session) + _checkpoints(session)
+        findings += _log(session) + _tallies(session) + _checkpoints(session)
         try:
             check_model(session, config)
         except StartError as error:
@@ -50,6 +51,12 @@ def _log(session: Session) -> list[str]:
     if lost:
         findings.append(f"{lost} answers count as learned but are not in the log; restore a backup.")
     return findings
+
+
+def _tallies(session: Session) -> list[str]:
+    if not is_counted(session) or stored(session) == recount(session):
+        return []
+    return ["the counts that the dashboard shows differ from the rows; run 'askance rebuild', which counts anew."]
 
 
 def _checkpoints(session: Session) -> list[str]:

@@ -28,6 +28,7 @@ from askance.live.problems import Problem
 from askance.live.replay import save_checkpoint
 from askance.live.state import State, adopt_model, follow_settings, name_store
 from askance.live.store.database import Database, Outcome, Session, StoreBusy, StoreError, StoreFull
+from askance.live.tallies import count_all
 
 log = logging.getLogger("askance")
 
@@ -76,6 +77,7 @@ class Engine:
         self.database.own()
         with self.database.write() as session:
             adopt_model(session, self.config)
+            count_all(session)
         with self.database.read() as session:
             self.state.load(session)
         with self.database.write() as session:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askance.features.kinds import CATEGORY, NUMBER, TEXT
+from askance.features.kinds import CATEGORY, DATE, NUMBER, TEXT
 from askance.features.rows import flatten, word_of
 from askance.features.text import words
+from askance.features.times import date_words
 
 if TYPE_CHECKING:
     from askance.live.learner import Learner
@@ -39,8 +40,8 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
             found = list(dict.fromkeys(words(text)))
             places = encoder.hasher.categories(name, found) + encoder.hashed_from
             effects.extend((name, word, int(column)) for word, column in zip(found, places, strict=True))
-        elif kind == CATEGORY:
-            given = [word_of(item) for item in (value if isinstance(value, list | tuple) else [value])]
+        elif kind in (CATEGORY, DATE):
+            given = list(date_words(word_of(value).strip()) or ()) if kind == DATE else categories_of(value)
             places = encoder.hasher.categories(name, given) + encoder.hashed_from
             effects.extend((name, None, int(column)) for column in places)
     rated = [
@@ -52,6 +53,11 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
     spoken = [item for item in rated if item["word"] is not None]
     few = _few(whole, MOST_FIELDS, strongest) + _few(spoken, MOST_WORDS, strongest)
     return sorted(few, key=lambda item: -abs(item["effect"]))[:most]
+
+
+def categories_of(value: Any) -> list[str]:
+    """The values of a field of categories: one, or those of a list."""
+    return [word_of(item) for item in (value if isinstance(value, list | tuple) else [value])]
 
 
 def _few(rated: list[dict[str, Any]], most: int, strongest: float) -> list[dict[str, Any]]:

@@ -13,12 +13,16 @@ import msgspec
 
 from askance.errors import AskanceError
 from askance.features.rows import FieldError, flatten
+from askance.features.times import seconds_in
 from askance.live.asking import AUDIT, COLD_START
 from askance.live.problems import Problem
 from askance.live.state import State
 from askance.live.store.database import Session
+from askance.live.tallies import asks_moved
 
 LONGEST_ID = 200
+LONGEST_TIME = 64
+FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
 LEAST_INFORMATIVE = 0.02
 
 _canonical = msgspec.json.Encoder(order="sorted")
@@ -43,12 +47,31 @@ def as_json(value: Any) -> str:
 
 
 def digest_of(value: Any) -> bytes:
-    """A hash that is the same for the same JSON, whatever the order of its names."""
+    """A hash that is the same for the same JSON: the order of names and how a number is written do not matter.
+
+    >>> digest_of({"a": 16, "b": [10, 0.5]}) == digest_of({"b": [1e1, 5e-1], "a": 16.0})
+    True
+    >>> digest_of({"a": 1}) == digest_of({"a": True})
+    False
+    """
+    value = _by_value(value)
     try:
         canonical = _canonical.encode(value)
     except (OverflowError, ValueError):
         canonical = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     return hashlib.blake2b(canonical, digest_size=16).digest()
+
+
+def _by_value(value: Any) -> Any:
+    """The same JSON with every whole number as such: 16.0 and 1.6e1 are 16."""
+    kind = value.__class__
+    if kind is float:
+        return int(value) if value.is_integer() else value
+    if kind is dict:
+        return {name: _by_value(part) for name, part in value.items()}
+    if kind is list:
+        return [_by_value(part) for part in value]
+    return value
 
 
 def name_of(value: Any, what: str) -> str:
@@ -74,16 +97,29 @@ def read_event(item: Any, event_bytes: int) -> Event:
         raise Problem("invalid", "'fields' must be an object with the fields of the event.")
     identifier = name_of(item["id"], "'id'") if item.get("id") is not None else uuid4().hex
     time = item.get("time")
-    if time is not None and not (isinstance(time, str) and len(time) <= 64) and not is_number(time):
-        raise Problem("invalid", "'time' must be a text such as '2026-05-01T10:00:00Z' or a number of seconds.")
+    if time is not None:
+        _check_time(time)
     text = as_json(fields)
     if len(text) > event_bytes:
         raise Problem("event_too_large", f"the event has {len(text):,} bytes; at most {event_bytes:,} are taken.")
     return Event(identifier, digest_of([fields, time]), fields, text, None if time is None else as_json(time))
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _check_time(value: Any) -> None:
+    """Refuse what is no moment of the years 1 to 9999; any of them will do, for nothing here goes by it."""
+    try:
+        if isinstance(value, str) and len(value) > LONGEST_TIME:
+            raise ValueError("it is too long")
+        if FIRST_MOMENT <= seconds_in(value) < LAST_MOMENT:
+            return
+    except (ValueError, OverflowError):
+        pass
+    raise Problem(
+        "invalid",
+        "'time' must be ISO 8601 such as '2026-05-01T10:00:00Z', or seconds or milliseconds since 1970, in the years 1 "
+        f"to 9999; got {as_json(value)[:40]}.",
+        field="time",
+    )
 
 
 COLUMNS = (
@@ -101,13 +137,15 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
     """Store new events with their predictions; answer repetitions with what was said the first time."""
     now = state.clock.now()
     seen: dict[str, tuple[bytes, dict[str, Any] | Problem]] = {}
+    digests = {event.id: event.digest for event in events}
     for row in session.select_in(
         "SELECT id, digest, seq, predicted, probabilities, version, asked, probability, audit FROM events "
         "WHERE id IN ({})",
-        {event.id for event in events},
+        digests,
     ):
         chances = msgspec.json.decode(row[4])
-        seen[row[0]] = bytes(row[1]), answer(state, row[0], row[2], row[3], chances, row[5], row[6], row[7], row[8])
+        digest = bytes(row[1]) if bytes(row[1]) == digests[row[0]] else _digest_anew(session, row[2])
+        seen[row[0]] = digest, answer(state, row[0], row[2], row[3], chances, row[5], row[6], row[7], row[8])
     fresh: dict[str, Event] = {}
     for event in events:
         if event.id not in seen and event.id not in fresh:
@@ -149,6 +187,12 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
         state.count("audits", sum(ask[2] == AUDIT for ask in asks))
         keep_within(session, state)
     return [_outcome(event, seen, fresh, new) for event in events]
+
+
+def _digest_anew(session: Session, seq: int) -> bytes:
+    """The digest of a stored event; the one beside it may be of a time when 16 and 16.0 had different ones."""
+    ((fields, time),) = session.all("SELECT fields, time FROM events WHERE seq = ?", (seq,))
+    return digest_of([msgspec.json.decode(fields), None if time is None else msgspec.json.decode(time)])
 
 
 def _too_new(state: State, events: list[Event]) -> Iterator[tuple[str, Problem]]:
@@ -234,4 +278,5 @@ def keep_within(session: Session, state: State) -> None:
             "WHERE id IN (SELECT id FROM asks WHERE state = 'open' ORDER BY rank LIMIT ?)",
             (excess,),
         )
+        asks_moved(session, "open", "expired", excess)
         state.count("expired", excess)

@@ -19,18 +19,18 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from askance.calibration import Calibration
 from askance.errors import AskanceError, InvalidInput
 from askance.features.assemble import csr
 from askance.features.encoder import Cells
 from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.learner.trace import Decision
 from askance.live.asking import Exploring, budget_of
-from askance.live.calibration import Calibration
 from askance.live.config import ALGORITHM, Asking, Model
 from askance.live.watching import Watch
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
-FORMAT = 3
+FORMAT = 4
 
 
 class Decided(NamedTuple):

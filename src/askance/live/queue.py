@@ -12,6 +12,7 @@ from askance.live.problems import Problem
 from askance.live.spending import spending
 from askance.live.state import State
 from askance.live.store.database import Row, Session
+from askance.live.tallies import asks_moved
 
 FOR_EVER = 1e12
 FAIRLY_SURE = 0.8  # the probability from which a question is not said to be about doubt
@@ -129,7 +130,7 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
         return Nothing("all_leased", f"Every open question is in {whose}.", 10)
     if not state.totals["events"]:
         return Nothing("waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5)
-    budget = spending(session, state, now)
+    budget = spending(state, now)
     if budget["exhausted"]:
         until = f" until {budget['next_at']}" if budget["next_at"] else ""
         return Nothing("budget_spent", f"The budget of questions is spent{until}.", 60)
@@ -219,6 +220,7 @@ def expire(session: Session, state: State, now: float) -> None:
         "UPDATE asks SET state = 'expired' WHERE expires <= ? AND state IN ('open', 'parked')", (now,)
     )
     if gone:
+        asks_moved(session, "open", "expired", gone)
         state.count("expired", gone)
 
 
@@ -255,4 +257,5 @@ def lease_again(session: Session, state: State, annotator: str, ask: Ask) -> dic
         "UPDATE asks SET state = 'leased', annotator = ?, deadline = ?, deliveries = deliveries + 1 WHERE id = ?",
         (annotator, deadline, ask.id),
     )
+    asks_moved(session, ask.state, "leased")
     return shown(session, state, ask._replace(deliveries=ask.deliveries + 1, deadline=deadline, state="leased"))

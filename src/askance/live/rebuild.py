@@ -12,6 +12,7 @@ from askance.live.learner import Learner
 from askance.live.replay import newest_checkpoint, replay, save_checkpoint, taken_back
 from askance.live.state import UPSERT, State, adopt_model, check_model, stored_model
 from askance.live.store.database import Database, Session
+from askance.live.tallies import count_all
 
 
 def rebuild(engine: Engine, actor: str) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def change_over(session: Session, state: State, fresh: Learner, reached: int, le
     replay(session, fresh, reached, state.seq, left_out)
     session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(n,) for n in sorted(left_out)])
     session.execute("DELETE FROM checkpoints")
+    count_all(session, anew=True)
     digest = save_checkpoint(session, fresh, state.seq, state.learned, state.clock.now())
     note(session, state.clock.now(), actor, "model rebuild", {"left_out": len(left_out), "digest": digest})
     state.learner = fresh
@@ -75,6 +77,7 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
         session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(number,) for number in sorted(left_out)])
         session.execute("DELETE FROM checkpoints")
         session.execute(UPSERT, ("model", config.model.document()))
+        count_all(session, anew=True)
         digest = save_checkpoint(session, fresh, last, n, now)
         note(session, now, "command line", "model rebuild", {"left_out": len(left_out), "digest": digest})
     return {"model": fresh.version, "left_out": len(left_out), "digest": digest, "same": True}

@@ -50,7 +50,9 @@ SCHEMAS: dict[str, Any] = {
         time={
             "type": ["string", "number", "null"],
             "maxLength": 64,
-            "description": "When it happened, as the sender says: kept as it is, neither checked nor learned from.",
+            "description": "When it happened, as the sender says: a text of ISO 8601 (UTC where it has no offset), or "
+            "seconds or milliseconds since 1970, in the years 1 to 9999. Kept and shown as it is; nothing goes by it: "
+            "budgets and the queue have the service's own clock.",
         },
     ),
     "Predicted": obj(

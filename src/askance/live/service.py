@@ -39,6 +39,8 @@ SECURITY = [
 STORE = b"askance-store"
 """The header in which a page says which store it speaks to."""
 READERS = 4
+MOMENT = 0.25  # seconds for which numbers are shown to others too
+UNCHANGED = 5.0  # seconds for which they are shown if nothing happened; ages and rates change all the same
 MOST_STREAMS = 100
 _OTHER_PAGE = {"/": ("label", "/label"), "/label": ("read", "/")}
 """Where somebody is sent whose token is good for the other page only."""
@@ -99,18 +101,18 @@ class Service:
         state = self.engine.state
         return state.group, state.seq, state.answers, self.engine.healthy
 
-    async def stats(self) -> dict[str, Any]:
-        """The numbers behind the dashboard; computed once for all who look within half a second."""
+    async def stats(self, fresh: bool = False) -> dict[str, Any]:
+        """The numbers behind the dashboard; computed once for all who look within a moment, unless they must be
+        ``fresh``."""
         async with self._stats_lock:
             mark, now = self.mark(), time.monotonic()
-            if (
-                self._stats is None
-                or (self._stats[0] != mark and now - self._stats[1] > 0.5)
-                or now - self._stats[1] > 5.0
-            ):
-                found = await self.read(lambda session: stats.stats(session, self))
-                self._stats = mark, time.monotonic(), found
-            return self._stats[2]
+            if self._stats is not None:
+                kept, since, found = self._stats
+                if now - since <= (0.0 if fresh else MOMENT) or (kept == mark and now - since <= UNCHANGED):
+                    return found
+            found = await self.read(lambda session: stats.stats(session, self))
+            self._stats = mark, now, found
+            return found
 
     def uptime(self) -> float:
         """Seconds since the start."""

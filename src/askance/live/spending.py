@@ -5,26 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from askance.live.clock import iso
-from askance.live.counts import minutes_after
+from askance.live.counts import DAY, HOUR
 from askance.live.state import State
-from askance.live.store.database import Session
-
-HOUR, DAY = 3600, 86400
 
 
-def spending(session: Session, state: State, now: float) -> dict[str, Any]:
+def spending(state: State, now: float) -> dict[str, Any]:
     """Questions of this hour, of this day and in all, beside their limits; when there will be some again."""
     limits = state.config.asking
-    hour, day = int(now // HOUR) * HOUR, int(now // DAY) * DAY
-    minutes = minutes_after(session, day // 60 - 1, len(state.classes))
     asked = {
-        "hour": sum(row["asks"] for minute, row in minutes if minute >= hour // 60),
-        "day": sum(row["asks"] for _, row in minutes),
+        "hour": state.lately.number("asks", HOUR, now),
+        "day": state.lately.number("asks", DAY, now),
         "total": int(state.learner.clf.labels_asked_),
     }
     most = {"hour": limits.per_hour, "day": limits.per_day, "total": limits.total}
     spent = [name for name, limit in most.items() if limit is not None and asked[name] >= limit]
-    ends = {"hour": hour + HOUR, "day": day + DAY}
+    ends = {"hour": int(now // HOUR + 1) * HOUR, "day": int(now // DAY + 1) * DAY}
     again = max((ends[name] for name in spent), default=None) if "total" not in spent else None
     return {
         "rate": limits.rate,

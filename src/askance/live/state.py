@@ -10,7 +10,7 @@ from secrets import token_hex
 
 from askance.live.clock import Clock
 from askance.live.config import Asking, Config, Model
-from askance.live.counts import empty_counts
+from askance.live.counts import COUNTED, DAY, Lately, empty_counts, minutes_after
 from askance.live.problems import StartError
 from askance.live.replay import newest_checkpoint, replay
 from askance.live.store.database import Session
@@ -38,6 +38,10 @@ class State:
         found = session.one("SELECT minute, document FROM minutes ORDER BY minute DESC LIMIT 1")
         self.minute = int(found[0]) if found else 0
         self.counts = {**empty_counts(len(self.classes)), **json.loads(found[1] if found else "{}")}
+        self.lately = Lately()
+        for minute, row in minutes_after(session, self.minute * 60 // DAY * (DAY // 60) - 1, len(self.classes)):
+            for name in COUNTED:
+                self.lately.count(minute, name, row[name])
         self.answers = int(session.value("SELECT max(seq) FROM answers") or 0)
         self.asks = int(session.value("SELECT max(id) FROM asks") or 0)
         self.learned = int(session.value("SELECT max(n) FROM learned") or 0)
@@ -56,6 +60,7 @@ class State:
         """Estimate the quality of the predictions, for whoever wants to see it from another thread."""
         if self.looked_at != self.seq:
             self.overall, self.recent = self.learner.watch.quality()
+            self.headline = self.learner.watch.headline()
             self.looked_at = self.seq
 
     def count(self, name: str, amount: int = 1) -> None:
@@ -63,6 +68,7 @@ class State:
         self._this_minute()
         self.counts[name] += amount
         self.totals[name] += amount
+        self.lately.count(self.minute, name, amount)
         self.dirty = True
 
     def count_class(self, name: str, label: int, amount: int = 1) -> None:

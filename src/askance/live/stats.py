@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 import askance
 from askance.learner.auto.gradual import HEAD
+from askance.live.answers import SKIPS
 from askance.live.asking import AUDIT, COLD_START
 from askance.live.clock import iso
-from askance.live.counts import COUNTED, empty_counts, minutes_after
+from askance.live.counts import COUNTED, DAY, HOUR, empty_counts, minutes_after
+from askance.live.queue import lengths
 from askance.live.spending import spending
 from askance.live.state import State
 from askance.live.store.database import Session
-from askance.live.watching import WINDOW, Watch, rounded
+from askance.live.tallies import OVER, VALID, Tallies
+from askance.live.watching import ENOUGH, WINDOW, Watch, rounded
+from askance.quality import Quality
 
 if TYPE_CHECKING:
     from askance.live.service import Service
 
-RECENT = 5_000  # labels for calibration and delays
+RECENT = 2_000  # answers for calibration, delays, times and agreement
 RECENT_MINUTES = 10
 RECENT_AUDITS = 100  # audit labels for which an alarm is shown
-TOO_FEW = 30  # audit labels
-VALID = "a.state IN ('waiting', 'learned') AND a.label IS NOT NULL"
+MOST_PEOPLE = 100
+IN_PLAY = (
+    "SELECT created FROM asks WHERE state IN ('open', 'leased', 'parked') AND state <> 'parked' ORDER BY created "
+    "LIMIT ? OFFSET ?"
+)
+LAST_HOUR = "SELECT count(*) FROM answers WHERE annotator = ? AND created > ? AND kind <> 'skip' AND state <> 'undone'"
 
 
 def stats(session: Session, service: Service) -> dict[str, Any]:
@@ -35,7 +43,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
     totals, classes = state.totals, state.classes
     minutes = minutes_after(session, int(now // 60) - RECENT_MINUTES, len(classes))
     reasons = service.ready()
-    today = minutes_after(session, int(now // 86400) * 1440 - 1, len(classes))
+    tallies, last = Tallies(session), last_answers(session)
     return {
         "time": iso(now),
         "title": service.config.title,
@@ -48,7 +56,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "events": {
             "total": totals["events"],
             "per_second": service.events_per_second(),
-            "today": sum(row["events"] for _, row in today),
+            "today": state.lately.number("events", DAY, now),
         },
         "model": {
             "version": state.learned,
@@ -60,10 +68,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
             "fields": len(state.learner.features.kinds),
             "most_fields": service.config.server.fields,
         },
-        "queue": _queue(session, now),
-        "budget": {**spending(session, state, now), "head": int(HEAD)},
-        "labels": _labels(session, state),
-        "accuracy": _accuracy(session, state),
+        "queue": _queue(session, tallies, now),
+        "budget": {**spending(state, now), "head": int(HEAD)},
+        "labels": _labels(tallies, state, last),
+        "accuracy": _accuracy(tallies, state),
         "quality": {"overall": state.overall.to_dict(), "recent": {**state.recent.to_dict(), "window": WINDOW}},
         "classes_mix": {
             "predicted": by_class(state, totals["predicted"]),
@@ -71,10 +79,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
                 state, [sum(row["predicted"][place] for _, row in minutes) for place in range(len(classes))]
             ),
         },
-        "confusion": _confusion(session, state),
-        "calibration": _calibration(session),
+        "confusion": _confusion(tallies, state),
+        "calibration": _calibration(last),
         "drift": drift(state.learner.watch),
-        "people": _people(session, now),
+        "people": _people(session, tallies, last, now),
         "latency_ms": service.metrics.latencies(),
     }
 
@@ -84,45 +92,55 @@ def by_class(state: State, values: Sequence[Any]) -> dict[str, Any]:
     return {label: values[state.place_of[label]] for label in state.config.classes}
 
 
-def _queue(session: Session, now: float) -> dict[str, Any]:
-    counts: dict[str, int] = dict(session.all("SELECT state, count(*) FROM asks GROUP BY state"))
-    ages = sorted(now - row[0] for row in session.all("SELECT created FROM asks WHERE state IN ('open', 'leased')"))
-    found: dict[str, Any] = {
-        name: int(counts.get(name, 0)) for name in ("open", "leased", "parked", "expired", "answered", "closed")
-    }
-    found["oldest_seconds"] = round(ages[-1], 1) if ages else None
-    found["median_age_seconds"] = round(median(ages), 1) if ages else None
+def _queue(session: Session, tallies: Tallies, now: float) -> dict[str, Any]:
+    found: dict[str, Any] = {**lengths(session), **{name: tallies.number("ask", name) for name in OVER}}
+    waiting = found["open"] + found["leased"]
+    oldest = session.all(IN_PLAY, (1, 0))
+    middle = session.all(IN_PLAY, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []
+    found["oldest_seconds"] = round(now - oldest[0][0], 1) if oldest else None
+    found["median_age_seconds"] = round(now - median(row[0] for row in middle), 1) if middle else None
     return found
 
 
-def _labels(session: Session, state: State) -> dict[str, Any]:
-    per_class: dict[int, int] = dict(
-        session.all(f"SELECT a.label, count(*) FROM answers a WHERE {VALID} GROUP BY a.label")
+class Recent(NamedTuple):
+    """One of the last answers, with what was said of its event when that came."""
+
+    annotator: str
+    ms: int | None
+    label: int | None
+    state: str
+    delay: float
+    probabilities: str
+    predicted: int
+    asked: int
+    probability: float
+    version: int
+
+    @property
+    def is_valid(self) -> bool:
+        return self.state in VALID and self.label is not None
+
+
+def last_answers(session: Session) -> list[Recent]:
+    """The last answers, newest first."""
+    rows = session.all(
+        "SELECT a.annotator, a.ms, a.label, a.state, a.created - e.received, e.probabilities, e.predicted, e.asked, "
+        "e.probability, e.version FROM answers a JOIN events e ON e.seq = a.event ORDER BY a.seq DESC LIMIT ?",
+        (RECENT,),
     )
-    skips: dict[str, int] = dict(
-        session.all("SELECT reason, count(*) FROM answers WHERE state = 'skipped' GROUP BY reason")
-    )
-    delays = sorted(
-        row[0]
-        for row in session.all(
-            f"SELECT a.created - e.received FROM answers a JOIN events e ON e.seq = a.event WHERE {VALID} "
-            "ORDER BY a.seq DESC LIMIT ?",
-            (RECENT,),
-        )
-    )
-    kinds: dict[str, int] = dict(
-        session.all(
-            "SELECT q.why, count(*) FROM answers a JOIN events e ON e.seq = a.event JOIN asks q ON q.id = e.asked "
-            f"WHERE {VALID} GROUP BY q.why"
-        )
-    )
+    return [Recent(*row) for row in rows]
+
+
+def _labels(tallies: Tallies, state: State, last: list[Recent]) -> dict[str, Any]:
+    per_class, kinds = tallies.by("label"), tallies.by("why")
+    delays = sorted(row.delay for row in last if row.is_valid)
     return {
-        "total": sum(per_class.values()),
-        "audit": int(kinds.get(AUDIT, 0)),
-        "cold_start": int(kinds.get(COLD_START, 0)),
-        "per_class": by_class(state, [int(per_class.get(place, 0)) for place in range(len(state.classes))]),
-        "extra": int(session.value("SELECT count(*) FROM answers WHERE state = 'extra'")),
-        "skipped": {reason: int(skips.get(reason, 0)) for reason in ("unsure", "bad_data", "later")},
+        "total": per_class.total(),
+        "audit": kinds[AUDIT],
+        "cold_start": kinds[COLD_START],
+        "per_class": by_class(state, [per_class[place] for place in range(len(state.classes))]),
+        "extra": tallies.number("extra"),
+        "skipped": {reason: tallies.number("skip", reason) for reason in SKIPS},
         "delay_seconds": {
             "median": round(median(delays), 2) if delays else None,
             "p90": round(delays[int(0.9 * len(delays))], 2) if delays else None,
@@ -130,64 +148,74 @@ def _labels(session: Session, state: State) -> dict[str, Any]:
     }
 
 
-def _accuracy(session: Session, state: State) -> dict[str, Any]:
-    """Of all events, estimated by the answers and the probabilities they were asked with; and who always says one."""
-    classes = state.classes
-    rows = session.all(
-        "SELECT a.label, count(*), sum(CASE WHEN e.predicted = a.label THEN 1 ELSE 0 END), "
-        "sum(CASE WHEN e.asked > 0 AND e.probability > 0 THEN 1.0 / e.probability ELSE 0.0 END) FROM answers a "
-        f"JOIN events e ON e.seq = a.event WHERE {VALID} GROUP BY a.label"
-    )
-    weights = [0.0] * len(classes)
-    for label, _, _, weight in rows:
-        weights[label] = float(weight)
-    best = max(range(len(classes)), key=weights.__getitem__)
-    known = sum(weights) > 0.0
+def _accuracy(tallies: Tallies, state: State) -> dict[str, Any]:
+    """Of all events, estimated by the answers and the probabilities they were asked with; and who always says one.
+
+    The headline is about the last events where enough of them are answered, else about all; it says nothing before.
+    """
+    overall, recent = state.overall, state.recent
+    shown = state.headline
+    answered = tallies.by("label", "predicted")
     return {
-        "overall": rounded(state.overall.accuracy, state.overall.labels),
-        "recent": rounded(state.recent.accuracy, state.recent.labels),
-        "baseline": {"label": classes[best], "estimate": round(weights[best] / sum(weights), 6) if known else None},
-        "answered": {"n": sum(int(row[1]) for row in rows), "right": sum(int(row[2]) for row in rows)},
+        "headline": {
+            **rounded(shown),
+            "span": "recent" if shown.events < overall.events else "all",
+            "events": shown.events,
+            "enough": shown.labels >= ENOUGH,
+            "needed": ENOUGH,
+            "baseline": baseline(shown),
+        },
+        "overall": rounded(overall),
+        "recent": rounded(recent),
+        "baseline": baseline(overall),
+        "answered": {
+            "n": answered.total(),
+            "right": sum(n for (label, predicted), n in answered.items() if label == predicted),
+        },
     }
 
 
-def _confusion(session: Session, state: State) -> dict[str, Any]:
+def baseline(quality: Quality) -> dict[str, Any]:
+    """Who always says the most frequent class, by the same answers, would be right on so many of the same events."""
+    if not quality.labels:
+        return {"label": None, "estimate": None}
+    label = max(quality.shares, key=quality.shares.__getitem__)
+    return {"label": label, "estimate": round(quality.shares[label], 6)}
+
+
+def _confusion(tallies: Tallies, state: State) -> dict[str, Any]:
     """Truth by prediction: over the audits, and over all labels."""
     shown = {state.place_of[label]: place for place, label in enumerate(state.config.classes)}
 
-    def table(only: str) -> list[list[int]]:
+    def table(**wanted: Any) -> list[list[int]]:
         counts = [[0] * len(shown) for _ in shown]
-        for truth, predicted, n in session.all(
-            "SELECT a.label, e.predicted, count(*) FROM answers a JOIN events e ON e.seq = a.event "
-            f"WHERE {VALID} {only} GROUP BY a.label, e.predicted"
-        ):
-            counts[shown[truth]][shown[predicted]] = int(n)
+        for (truth, predicted), n in tallies.by("label", "predicted", **wanted).items():
+            counts[shown[truth]][shown[predicted]] = n
         return counts
 
-    audits = f"AND EXISTS (SELECT 1 FROM asks q WHERE q.id = e.asked AND q.why = '{AUDIT}')"
-    return {"labels": state.config.classes, "audit": table(audits), "all": table("")}
+    return {"labels": state.config.classes, "audit": table(why=AUDIT), "all": table()}
 
 
-def _calibration(session: Session) -> list[dict[str, Any]]:
+def _calibration(last: list[Recent]) -> list[dict[str, Any]]:
     """How often predictions made with some probability were right, by that probability, weighted to the stream."""
     sums = [[0.0, 0.0, 0.0, 0.0] for _ in range(10)]
-    for probabilities, predicted, label, asked, probability in session.all(
-        "SELECT e.probabilities, e.predicted, a.label, e.asked, e.probability FROM answers a "
-        f"JOIN events e ON e.seq = a.event WHERE {VALID} ORDER BY a.seq DESC LIMIT ?",
-        (RECENT,),
-    ):
-        chance = msgspec.json.decode(probabilities)[predicted]
-        weight = 1.0 / probability if asked and probability > 0 else 1.0
+    for item in last:
+        if not item.is_valid or not item.version:
+            continue
+        chance = msgspec.json.decode(item.probabilities)[item.predicted]
+        weight = 1.0 / item.probability if item.asked and item.probability > 0 else 1.0
         row = sums[min(9, int(10 * chance))]
         row[0] += 1
         row[1] += weight
         row[2] += weight * chance
-        row[3] += weight * (predicted == label)
+        row[3] += weight * (item.predicted == item.label)
+    total = sum(row[1] for row in sums)
     return [
         {
             "from": place / 10,
             "to": (place + 1) / 10,
             "n": int(n),
+            "share": round(weight / total, 6),
             "predicted": round(predicted / weight, 4),
             "right": round(right / weight, 4),
         }
@@ -196,30 +224,24 @@ def _calibration(session: Session) -> list[dict[str, Any]]:
     ]
 
 
-def _people(session: Session, now: float) -> list[dict[str, Any]]:
-    rows = session.all(
-        "SELECT annotator, sum(CASE WHEN kind <> 'skip' THEN 1 ELSE 0 END), "
-        "sum(CASE WHEN kind <> 'skip' AND created > ? THEN 1 ELSE 0 END), "
-        "sum(CASE WHEN kind = 'skip' THEN 1 ELSE 0 END) "
-        "FROM answers WHERE state <> 'undone' GROUP BY annotator ORDER BY 2 DESC LIMIT 100",
-        (now - 3600,),
-    )
+def _people(session: Session, tallies: Tallies, last: list[Recent], now: float) -> list[dict[str, Any]]:
     times: dict[str, list[int]] = {}
-    for name, ms in session.all(
-        "SELECT annotator, ms FROM answers WHERE ms IS NOT NULL ORDER BY seq DESC LIMIT ?", (RECENT,)
-    ):
-        times.setdefault(name, []).append(ms)
+    for row in last:
+        if row.ms is not None:
+            times.setdefault(row.annotator, []).append(row.ms)
     agreement = _agreement(session)
+    names = tallies.of.get("labels", {}).keys() | tallies.of.get("skips", {}).keys()
+    shown = sorted(names, key=lambda name: (-tallies.number("labels", name), name))[:MOST_PEOPLE]
     return [
         {
             "name": name,
-            "labels": int(labels),
-            "last_hour": int(recent),
+            "labels": tallies.number("labels", name),
+            "last_hour": int(session.value(LAST_HOUR, (name, now - HOUR))),
             "median_seconds": round(median(times[name]) / 1000, 2) if name in times else None,
-            "skips": int(skips),
+            "skips": tallies.number("skips", name),
             "agreement": agreement.get(name),
         }
-        for name, labels, recent, skips in rows
+        for name in shown
     ]
 
 
@@ -227,10 +249,10 @@ def _agreement(session: Session) -> dict[str, float]:
     """The share of each annotator's recent answers that somebody else gave to the same event too."""
     rows = session.all(
         "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
-        "SELECT event, annotator, label FROM answers "
-        "WHERE label IS NOT NULL AND state IN ('waiting', 'learned', 'extra') ORDER BY seq DESC LIMIT ?) a "
+        "SELECT event, annotator, label, state FROM answers ORDER BY seq DESC LIMIT ?) a "
         "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
-        "AND b.label IS NOT NULL AND b.state IN ('waiting', 'learned', 'extra') GROUP BY a.annotator",
+        "AND b.label IS NOT NULL AND b.state IN ('waiting', 'learned', 'extra') "
+        "WHERE a.label IS NOT NULL AND a.state IN ('waiting', 'learned', 'extra') GROUP BY a.annotator",
         (RECENT,),
     )
     return {name: round(int(same) / int(both), 4) for name, same, both in rows}
@@ -242,8 +264,9 @@ def drift(watch: Watch) -> dict[str, Any]:
     if alarm is not None and sampled - alarm["sampled"] < RECENT_AUDITS:
         detail = f"Mistakes in the random sample became clearly more frequent, {sampled - alarm['sampled']} labels ago."
         return {"level": "drift", "since": iso(alarm["received"]), "detail": detail}
-    if sampled < TOO_FEW:
-        return {"level": "none", "since": None, "detail": f"Fewer than {TOO_FEW} random labels; too early to tell."}
+    if sampled < ENOUGH:
+        detail = f"{sampled} labels of events taken at random so far; it takes {ENOUGH}."
+        return {"level": "unknown", "since": None, "detail": detail}
     detail = f"Watched by {sampled:,} labels of events taken at random; {watch.drift.alarms} alarms so far."
     return {"level": "none", "since": None, "detail": detail}
 

@@ -6,6 +6,7 @@ over the events or over the labels, so that curves of streams of any length have
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,10 @@ from askance.errors import InvalidParameter
 from askance.metrics.arrays import column, share
 from askance.metrics.counts import class_index
 from askance.metrics.summary import counted, position_of
+
+POINTS = 100
+OVER = ("events", "labels")
+PIECE = 1 << 20  # events read at once
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,9 @@ def curve(
     positive: Any = None,
     alpha_p: float = 0.5,
     c_p: float = 0.9,
-    points: int = 100,
+    points: int = POINTS,
     window: int | None = None,
-    over: str = "events",
+    over: str = OVER[0],
 ) -> Curve:
     """A metric as the stream goes on.
 
@@ -81,32 +86,87 @@ def curve(
     if points < 1 or (window is not None and window < 1):
         raise InvalidParameter(f"points and window must be 1 or more, got points={points}, window={window}.")
 
-    labels = np.concatenate([[0], np.cumsum(bought)])
-    events = _points(labels, points, over)
     cell = class_index("truth", truth, classes) * len(classes) + class_index("predicted", predicted, classes)
-    until = _counts_before(events, cell, len(classes))
-    if window is not None:
-        until = until - _counts_before(np.maximum(events - window, 0), cell, len(classes))
-    values = [counted(matrix, positive_index, alpha_p, c_p) for matrix in until]
-    if values and metric not in values[0]:
-        raise InvalidParameter(f"there is no curve of {metric!r}; there are {', '.join(values[0])}.")
-    return Curve(metric, events, labels[events], np.array([float(value[metric]) for value in values]))
+    return curve_of_cells(
+        cell, bought, len(classes), metric, positive_index, alpha_p, c_p, points=points, window=window, over=over
+    )
 
 
-def _points(labels: NDArray[np.int64], points: int, over: str) -> NDArray[np.int64]:
+def curve_of_cells(
+    cell: NDArray[Any],
+    asked: NDArray[np.bool_],
+    n_classes: int,
+    metric: str,
+    positive_index: int | None,
+    alpha_p: float,
+    c_p: float,
+    *,
+    points: int = POINTS,
+    window: int | None = None,
+    over: str = OVER[0],
+) -> Curve:
+    """The curve of events whose cells of the confusion matrix, truth * n_classes + prediction, are known.
+
+    The arrays may lie in files: they are read a piece at a time.
+    """
+    refuse_metric(metric, positive_index)
+    labels_until = np.cumsum([0, *(np.count_nonzero(piece) for piece in _pieces(asked))])
+    events = _points(asked, labels_until, points, over)
+    latest = _matrices_before(events, cell, n_classes)
+    before = _matrices_before(np.maximum(events - window, 0), cell, n_classes) if window is not None else None
+    values = []
+    for matrix in latest:
+        counts = matrix - next(before) if before is not None else matrix
+        values.append(float(counted(counts, positive_index, alpha_p, c_p)[metric]))
+    return Curve(metric, events, _labels_before(events, asked, labels_until), np.array(values, np.float64))
+
+
+def refuse_metric(metric: str, positive_index: int | None) -> None:
+    """Refuse a metric of which there is no curve."""
+    empty = np.zeros((2, 2), np.int64)
+    known = counted(empty, None if positive_index is None else 1, 0.5, 0.5)
+    if metric not in known and metric in counted(empty, 1, 0.5, 0.5):
+        raise InvalidParameter(f"a curve of {metric!r} needs a positive class: name it.")
+    if metric not in known:
+        raise InvalidParameter(f"there is no curve of {metric!r}; there are {', '.join(known)}.")
+
+
+def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    return (array[first : first + PIECE] for first in range(0, len(array), PIECE))
+
+
+def _points(asked: NDArray[np.bool_], labels_until: NDArray[np.int64], points: int, over: str) -> NDArray[np.int64]:
     """The numbers of events at which to measure, the last one included."""
-    n_events, n_labels = len(labels) - 1, int(labels[-1])
+    if over not in OVER:
+        raise InvalidParameter(f'over must be "events" or "labels", got {over!r}.')
+    most = len(asked) if over == "events" else int(labels_until[-1])
+    wanted = np.unique(np.linspace(0, most, min(points, most) + 1).round().astype(np.int64)[1:])
     if over == "events":
-        return np.unique(np.linspace(0, n_events, min(points, n_events) + 1).round().astype(np.int64)[1:])
-    if over == "labels":
-        wanted = np.unique(np.linspace(0, n_labels, min(points, n_labels) + 1).round().astype(np.int64)[1:])
-        return np.searchsorted(labels, wanted)
-    raise InvalidParameter(f'over must be "events" or "labels", got {over!r}.')
+        return wanted
+    found = []
+    for number, piece in enumerate(_pieces(asked)):
+        bought = np.flatnonzero(piece)
+        here = wanted[(wanted > labels_until[number]) & (wanted <= labels_until[number + 1])]
+        found.append(number * PIECE + bought[here - labels_until[number] - 1] + 1)
+    return np.concatenate([np.zeros(0, np.int64), *found])
 
 
-def _counts_before(events: NDArray[np.int64], cell: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """A confusion matrix of the first ``n`` events for each ``n`` of ``events``."""
-    counts = np.zeros((len(events), n_classes * n_classes), dtype=np.int64)
-    for kind in np.unique(cell):
-        counts[:, kind] = np.searchsorted(np.flatnonzero(cell == kind), events)
-    return counts.reshape(len(events), n_classes, n_classes)
+def _labels_before(
+    events: NDArray[np.int64], asked: NDArray[np.bool_], labels_until: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many labels were bought among the first ``n`` events for each ``n`` of ``events``."""
+    counts = np.zeros(len(events), np.int64)
+    for place, event in enumerate(events.tolist()):
+        piece = (event - 1) // PIECE
+        counts[place] = labels_until[piece] + np.count_nonzero(asked[piece * PIECE : event])
+    return counts
+
+
+def _matrices_before(events: NDArray[np.int64], cell: NDArray[Any], n_classes: int) -> Iterator[NDArray[np.int64]]:
+    """A confusion matrix of the first ``n`` events for each ``n`` of ``events``, which ascend."""
+    counts, done = np.zeros(n_classes * n_classes, np.int64), 0
+    for event in events.tolist():
+        for piece in _pieces(cell[done:event]):
+            counts = counts + np.bincount(piece, minlength=n_classes * n_classes)
+        done = event
+        yield counts.reshape(n_classes, n_classes)

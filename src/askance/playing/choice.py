@@ -61,6 +61,8 @@ class Choice:
         wanted = name.strip().casefold()
         for row in askance.algorithms():
             if wanted in (spelling.casefold() for spelling in (row["name"], *row["aliases"])):
+                if "costs" in given:  # which are an objective of their own
+                    given = {"objective": "cost"} | given
                 return {"algorithm": row["name"], "parameters": row["parameters"] | given}
         return {"algorithm": name, "parameters": given}
 

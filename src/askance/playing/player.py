@@ -56,12 +56,12 @@ class Player:
         self.totals: Totals | None = None
         self.unlabeled = self.width = 0
 
-    def add(self, batch: Batch, file: TraceFile | None) -> None:
-        """Play one more batch, and write its trace."""
+    def add(self, batch: Batch, file: TraceFile | None) -> Trace | None:
+        """Play one more batch, and write its trace; None if it has no labels."""
         labeled = self._labeled(batch)
         y = labeled.y
         if y is None or not len(y):
-            return
+            return None
         totals = self.totals if self.totals is not None else self._begin(y)
         self._check_labels(y, totals.classes, batch)
         self.width = max(self.width, batch.X.shape[1])
@@ -75,7 +75,8 @@ class Player:
             ) from None
         totals.add(trace)
         if file is not None:
-            file.add(trace, first_event)
+            file.add(trace, first_event, labeled.origins)
+        return trace
 
     def _played(self, batch: Batch, y: np.ndarray) -> Trace:
         """What the learner did with a batch; it gets as wide as the stream first."""
@@ -108,7 +109,8 @@ class Player:
         known = np.array([label is not None for label in batch.y.tolist()], np.bool_)
         self.unlabeled += int((~known).sum())
         times = None if batch.times is None else batch.times[known]
-        return Batch(batch.X[known], np.array(batch.y[known].tolist()), batch.first_row, times)
+        origins = {name: column[known] for name, column in batch.origins.items()}
+        return Batch(batch.X[known], np.array(batch.y[known].tolist()), batch.first_row, times, origins)
 
     def _begin(self, y: np.ndarray) -> Totals:
         """Make the learner, or take the one that goes on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from askance.features.kinds import CATEGORY, NUMBER, TEXT
+from askance.features.kinds import CATEGORY, DATE, NUMBER, TEXT
 from askance.stream import Stream
 from askance.stream.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH
 
@@ -13,6 +13,7 @@ DONE = (
     (NUMBER, "number", "numbers", "standardised by running statistics", "not scaled"),
     (TEXT, "text", "texts", "hashed, to unit length", "hashed"),
     (CATEGORY, "category", "categories", "hashed", "hashed"),
+    (DATE, "date", "dates", "as weekday and hour, hashed", "as weekday and hour, hashed"),
 )
 SPARSE = {AS_IT_IS: "not scaled", STANDARDISED: "standardised by running statistics", TO_UNIT_LENGTH: "to unit length"}
 

@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 
 from askance.errors import BadLine, InvalidParameter
 from askance.features.kinds import number_in
+from askance.metrics import Curve
+from askance.metrics.arrays import share
 from askance.playing.choice import Choice
+from askance.playing.drawing import Drawing, Recorder
 from askance.playing.model import Model, check_can_be_written
 from askance.playing.player import LateClass, Player, labels_in
 from askance.playing.preparation import prepared
@@ -55,6 +58,13 @@ class Outcome:
     """Events that came without a label, and were left out."""
     restarted: bool
     """Whether the file was played again from its beginning because a class turned up late."""
+    alpha_p: float = ALPHA_P
+    """The weight of sensitivity in ``sum``."""
+    c_p: float = C_P
+    """The cost of a missed positive in ``cost``."""
+    drawing: Drawing | None = None
+    curve: Curve | None = None
+    """The curve that was wanted."""
 
     @property
     def positive(self) -> Any:
@@ -67,10 +77,14 @@ class Outcome:
         clf = self.model.classifier
         return clf.describe() if hasattr(clf, "describe") else None
 
+    def summary(self) -> dict[str, Any]:
+        """The metrics, by name."""
+        return self.totals.summary(self.alpha_p, self.c_p)
+
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
         clf, seconds = self.model.classifier, self.seconds
-        summary = self.totals.summary()
+        summary = self.summary()
         summary["loop_seconds"] = summary.pop("seconds")
         return {
             "source": self.name,
@@ -79,7 +93,7 @@ class Outcome:
             "features": self.features,
             "classes": self.totals.classes.tolist(),
             "positive": self.positive,
-            **({} if self.positive is None else {"alpha_p": ALPHA_P, "c_p": C_P}),
+            **({} if self.positive is None else {"alpha_p": self.alpha_p, "c_p": self.c_p}),
             **summary,
             "audits": self.totals.audits,
             "course": [piece._asdict() for piece in self.totals.course.pieces(20)],
@@ -87,9 +101,17 @@ class Outcome:
             "events_per_second": self.totals.events / seconds if seconds else None,
             "bad_lines": self.bad_lines,
             "unlabeled": self.unlabeled,
+            **({} if self.curve is None else {"curve": self.curve_as_json()}),
             **({} if self.said is None else {"said": self.said}),
             "model": {"events": int(clf.events_seen_), "labels": int(clf.labels_asked_)},
         }
+
+    def curve_as_json(self) -> dict[str, Any]:
+        """The curve that was wanted, with what it is."""
+        assert self.curve is not None
+        assert self.drawing is not None
+        points = {name: getattr(self.curve, name).tolist() for name in ("events", "labels", "values")}
+        return {**vars(self.drawing), **points}
 
 
 def play(
@@ -102,6 +124,9 @@ def play(
     scale: str = "auto",
     save: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
+    alpha_p: float = ALPHA_P,
+    c_p: float = C_P,
+    curve: Drawing | None = None,
     progress: Callable[[Progress], None] | None = None,
     **reading: Any,
 ) -> Outcome:
@@ -127,30 +152,44 @@ def play(
         Where to write the model, with the state of the stream, at the end.
     trace : path, optional
         Where to write every decision; see ``askance.playing.traces``.
+    alpha_p, c_p : float
+        The weights in ``sum`` and ``cost``, as in ``Trace.summary``.
+    curve : Drawing, optional
+        A curve to have in the outcome: a metric over the events or over the labels bought.
     progress : callable, optional
         Called with a ``Progress`` after every piece.
     **reading
         Options of ``open_stream``.
     """
     choice = _checked(choice or Choice(), resume, scale)
+    alpha_p, c_p = share("alpha_p", alpha_p), share("c_p", c_p)
+    if curve is not None:
+        curve.check()
     if save is not None:
         check_can_be_written(save)
     fresh = {"raw": scale != "auto"} if resume is None else {"state": resume.stream}
     if classes is not None and any(number_in(str(label)) is None for label in classes):
         reading.setdefault("labels", "text")  # also where the first ones are numbers
+    reading.setdefault("origins", trace is not None)
     began = perf_counter()
 
     def once(stream: Stream, classes: Sequence[Any] | None, is_second_try: bool) -> Outcome:
         """Play the stream from its beginning to its end."""
         may_be_late = not is_second_try and classes is None and resume is None and stream.source.can_be_read_again
         with ExitStack() as stack:
-            file = None if trace is None else stack.enter_context(open_trace(trace))
+            names = () if stream.origins is None else stream.origins.names
+            file = None if trace is None else stack.enter_context(open_trace(trace, names))
+            recorder = None if curve is None else stack.enter_context(Recorder(curve))
             player = Player(stream, choice, resume, classes, positive, may_be_late)
             for batch in stream:
-                player.add(batch, file)
+                played = player.add(batch, file)
+                if recorder is not None and played is not None and player.totals is not None:
+                    recorder.add(played, player.totals.positive)
                 if progress is not None:
                     progress(_look(player, stream, perf_counter() - began))
-            return _outcome(player, stream, perf_counter() - began, is_second_try)
+            outcome = _outcome(player, stream, perf_counter() - began, is_second_try)
+            drawn = None if recorder is None else recorder.curve(outcome.totals.positive, alpha_p, c_p)
+            return dataclasses.replace(outcome, alpha_p=alpha_p, c_p=c_p, drawing=curve, curve=drawn)
 
     def whole(kind: str | None) -> Outcome | str:
         """Play it, with labels of this kind if it is known by now; or the kind that a late label needs."""

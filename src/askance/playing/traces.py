@@ -3,6 +3,9 @@
 Memory stays constant, and the file appears under its name only once it is complete. Rows have
 
     event          the event's number in the life of the model, from 1
+    file           the file of a folder it stands in
+    line           its line, where files have lines
+    id             its id, where there is a field of that name
     truth          its label
     predicted      the label predicted when it came
     margin         w.x, or the best score minus the second best
@@ -10,7 +13,8 @@ Memory stays constant, and the file appears under its name only once it is compl
     asked          whether its label was bought
     audit          whether it was bought for the random sample that ``explore`` keeps
 
-An ``.npz`` file has these as arrays, and the classes in ``classes``.
+File, line and id are there only where the stream has them. An ``.npz`` file has all of these as arrays, and the classes
+in ``classes``.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import os
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
@@ -34,12 +38,11 @@ from askance.errors import InvalidParameter, ModelFileError
 from askance.learner.trace import Trace
 from askance.playing.model import check_can_be_written
 
-COLUMNS = ("event", "truth", "predicted", "margin", "probability", "asked", "audit")
-PIECE = 1 << 20
+DECIDED = ("truth", "predicted", "margin", "probability", "asked", "audit")
 
 
-def open_trace(path: str | os.PathLike[str]) -> TraceFile:
-    """A file for a trace, of the kind its name tells."""
+def open_trace(path: str | os.PathLike[str], origins: Sequence[str] = ()) -> TraceFile:
+    """A file for a trace, of the kind its name tells, with these columns of ``Batch.origins``."""
     target = Path(path)
     name = target.name.lower()
     check_can_be_written(target)
@@ -47,15 +50,16 @@ def open_trace(path: str | os.PathLike[str]) -> TraceFile:
     kinds |= {".csv.gz": CsvTrace, ".jsonl.gz": JsonlTrace, ".parquet": ParquetTrace}
     for suffix, kind in kinds.items():
         if name.endswith(suffix):
-            return kind(target)
+            return kind(target, origins)
     raise InvalidParameter(f"the trace {str(path)!r} must end in .csv, .jsonl (both also with .gz), .npz or .parquet.")
 
 
 class TraceFile(ABC):
     """Writes pieces of a trace, one after the other. Leaving the ``with`` without an error puts the file in place."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, origins: Sequence[str] = ()) -> None:
         self.target = target
+        self.names = ("event", *origins, *DECIDED)
         self._name = ""
 
     def __enter__(self) -> Self:
@@ -76,10 +80,11 @@ class TraceFile(ABC):
         finally:
             Path(self._name).unlink(missing_ok=True)
 
-    def add(self, trace: Trace, first_event: int) -> None:
+    def add(self, trace: Trace, first_event: int, origins: Mapping[str, np.ndarray] | None = None) -> None:
         """Write one more piece, whose first event has this number."""
+        found = columns_of(trace, first_event) | dict(origins or {})
         with self._explained():
-            self._add(trace, first_event)
+            self._add(trace, {name: found[name] for name in self.names})
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -104,7 +109,7 @@ class TraceFile(ABC):
         """Open the file to write to."""
 
     @abstractmethod
-    def _add(self, trace: Trace, first_event: int) -> None:
+    def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
         """Write one more piece."""
 
     @abstractmethod
@@ -147,10 +152,9 @@ class CsvTrace(TextTrace):
     def _begin(self, name: str) -> None:
         super()._begin(name)
         self._rows = csv.writer(self._file, lineterminator="\n")
-        self._rows.writerow(COLUMNS)
+        self._rows.writerow(self.names)
 
-    def _add(self, trace: Trace, first_event: int) -> None:
-        columns = columns_of(trace, first_event)
+    def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
         columns |= {name: columns[name].astype(np.int8) for name in ("asked", "audit")}
         self._rows.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
@@ -158,8 +162,7 @@ class CsvTrace(TextTrace):
 class JsonlTrace(TextTrace):
     """A JSON object a line."""
 
-    def _add(self, trace: Trace, first_event: int) -> None:
-        columns = columns_of(trace, first_event)
+    def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
         encode = json.JSONEncoder(ensure_ascii=False).encode
         for row in zip(*(column.tolist() for column in columns.values()), strict=True):
             self._file.write(encode(dict(zip(columns, row, strict=True))) + "\n")
@@ -178,15 +181,18 @@ class ParquetTrace(TraceFile):
         self._arrow = pyarrow
         self._writer: Any = None
 
-    def _add(self, trace: Trace, first_event: int) -> None:
-        columns = columns_of(trace, first_event)
-        for name in ("truth", "predicted"):
-            if columns[name].dtype == object:
-                columns[name] = np.array([str(label) for label in columns[name].tolist()])
-        piece = self._arrow.table({name: self._arrow.array(column) for name, column in columns.items()})
+    def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
+        piece = self._arrow.table({name: self._array(column) for name, column in columns.items()})
         if self._writer is None:
             self._writer = self._arrow.parquet.ParquetWriter(self._name, piece.schema)
         self._writer.write_table(piece)
+
+    def _array(self, column: np.ndarray) -> Any:
+        """A column; what are objects in Python are texts, or missing."""
+        if column.dtype != object:
+            return self._arrow.array(column)
+        texts = [None if value is None else str(value) for value in column.tolist()]
+        return self._arrow.array(texts, self._arrow.string())
 
     def _end(self, complete: bool) -> None:
         if self._writer is not None:
@@ -200,19 +206,20 @@ class NpzTrace(TraceFile):
         self._classes: np.ndarray | None = None
         self._parts: dict[str, IO[bytes]] = {}
         self._types: dict[str, np.dtype[Any]] = {}
-        self._events = 0
+        self._lengths: list[int] = []
 
-    def _add(self, trace: Trace, first_event: int) -> None:
+    def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
         self._classes = trace.classes
-        columns = columns_of(trace, first_event)
         labels = _labels_of(trace.classes)
         columns |= {"truth": labels[trace.truth_index], "predicted": labels[trace.predicted_index]}
         for name, column in columns.items():
+            column = _texts_of(column) if column.dtype == object else column
             if name not in self._parts:
                 self._parts[name] = tempfile.TemporaryFile(dir=self.target.parent)  # noqa: SIM115
                 self._types[name] = column.dtype
-            self._parts[name].write(np.ascontiguousarray(column).tobytes())
-        self._events += len(trace)
+            self._types[name] = max(self._types[name], column.dtype, key=lambda dtype: dtype.itemsize)
+            np.save(self._parts[name], np.ascontiguousarray(column), allow_pickle=False)
+        self._lengths.append(len(trace))
 
     def _end(self, complete: bool) -> None:
         try:
@@ -227,9 +234,10 @@ class NpzTrace(TraceFile):
             for name, part in self._parts.items():
                 part.seek(0)
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    member.write(_head((self._events,), self._types[name]))
-                    while piece := part.read(PIECE):
-                        member.write(piece)
+                    member.write(_head((sum(self._lengths),), self._types[name]))
+                    for _ in self._lengths:  # texts as wide as the widest
+                        piece = np.load(part, allow_pickle=False).astype(self._types[name], copy=False)
+                        member.write(piece.tobytes())
             if self._classes is not None:
                 with archive.open("classes.npy", "w") as member:
                     np.lib.format.write_array(member, _labels_of(self._classes), allow_pickle=False)
@@ -237,7 +245,12 @@ class NpzTrace(TraceFile):
 
 def _labels_of(classes: np.ndarray) -> np.ndarray:
     """Classes as an array that can be written without a pickle."""
-    return np.array([str(label) for label in classes.tolist()]) if classes.dtype == object else classes
+    return _texts_of(classes) if classes.dtype == object else classes
+
+
+def _texts_of(values: np.ndarray) -> np.ndarray:
+    """Objects as texts, a missing one as the empty text."""
+    return np.array(["" if value is None else str(value) for value in values.tolist()], np.str_)
 
 
 def _head(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:

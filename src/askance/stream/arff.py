@@ -21,6 +21,7 @@ from askance.features.assemble import unit_rows
 from askance.features.encoder import Cells
 from askance.features.kinds import (
     CATEGORY,
+    DATE,
     IGNORE,
     IGNORED_NAMES,
     NUMBER,
@@ -32,6 +33,7 @@ from askance.features.kinds import (
     number_in,
     why_not_a_number,
 )
+from askance.features.times import date_words, why_not_a_date
 from askance.learner.compile import specialise
 from askance.stream.batch import Rows, Settings
 from askance.stream.buffer import Buffer
@@ -122,7 +124,7 @@ class ArffStream(DelimitedStream):
             try:
                 if isinstance(text, BadLine):
                     raise text
-                number = self._add_sparse(text, cells)
+                number = self._add_sparse(line, text, cells)
             except ValueError as error:
                 column, reason = error.args if len(error.args) == 2 else (None, str(error))
                 self.refuse(error if isinstance(error, BadLine) else buffer.bad_line(line, column, reason))
@@ -131,9 +133,9 @@ class ArffStream(DelimitedStream):
                 return np.array([number], np.int32)
         return None
 
-    def _add_sparse(self, line: bytes, cells: Cells) -> int | None:
+    def _add_sparse(self, line: int, text: bytes, cells: Cells) -> int | None:
         """Add one row; returns the number of its label, or None for a line without a row."""
-        entries = _sparse_entries(line)
+        entries = _sparse_entries(text)
         if entries is None:
             return None
         label = self._declared_or_zero(self._label) if self._label >= 0 else ""
@@ -156,6 +158,11 @@ class ArffStream(DelimitedStream):
                 if name in self.declared and value != "?" and value not in self.declared[name]:
                     raise ValueError(column, f"{value[:40]!r} is not one of its declared values.")
                 categories.append((name, value))
+            elif kind == DATE:
+                words = ("",) if value == "?" else date_words(value)
+                if words is None:
+                    raise ValueError(column, why_not_a_date(value))
+                categories += [(name, word) for word in words]
             elif kind == TEXT and value != "?":
                 texts.append((name, value))
         found = self.labels.number_of(label.encode("utf-8"))
@@ -175,6 +182,9 @@ class ArffStream(DelimitedStream):
         for name, value in texts:
             cells.add_text(cells.n_rows, name, value)
         cells.n_rows += 1
+        if self.origins is not None:
+            named = self.origins.id_field
+            self.origins.add(self._place, [line], [entries.get(self.names.index(named))] if named is not None else [])
         return found
 
     def _add_numbers(self, numbers: Mapping[int, float], cells: Cells) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.kinds import find_label, listed
 from askance.stream.buffer import Buffer
 from askance.stream.labels import Labels
+from askance.stream.origins import Origins
 from askance.stream.source import Input, Source
 
 BATCH_ROWS = 8192
@@ -30,6 +32,8 @@ class Batch(NamedTuple):
     """The number of the first row in the stream, from 0."""
     times: np.ndarray | None = None
     """When each row came, in seconds, where a field of the kind ``time`` tells."""
+    origins: Mapping[str, np.ndarray] = {}
+    """Where each row comes from, with ``origins=True``: ``file`` (of a folder), ``line`` and ``id``, if it has them."""
 
     def to_width(self, width: int) -> Any:
         """X with more columns, all empty, as a model wants it that has been widened. Shares the memory of X."""
@@ -47,7 +51,7 @@ class Field(NamedTuple):
 
     name: str
     kind: str
-    """number, category, text, ignore, time, label; or sparse, for numbered features."""
+    """number, category, text, date, ignore, time, label; or sparse, for numbered features."""
 
 
 class Settings(NamedTuple):
@@ -61,6 +65,7 @@ class Settings(NamedTuple):
     hash_bits: int = 18
     ngrams: int = 2
     raw: bool = False
+    origins: bool = False
 
     def check(self) -> None:
         """Refuse what cannot work."""
@@ -90,6 +95,8 @@ class Stream(ABC):
     """
 
     unit = "line"
+    has_lines: ClassVar[bool] = False
+    """Whether a row is told by its line."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         settings.check()
@@ -123,6 +130,10 @@ class Stream(ABC):
     def state(self) -> dict[str, Any]:
         """What was learned from the rows so far, for ``open_stream(..., state=)``: JSON and arrays."""
 
+    def _id_field(self) -> str | None:
+        """The field with the id of a row, if there is one."""
+        return None
+
     # --- what all have in common -------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Batch]:
@@ -132,8 +143,10 @@ class Stream(ABC):
             self.bad_line_examples = []
             self._restart()
         self._has_begun = True
+        if self.origins is not None:
+            self.origins.forget()
         for X, y, times in self._rows():
-            batch = Batch(X, y, self.rows_read, times)
+            batch = Batch(X, y, self.rows_read, times, self.origins.taken() if self.origins is not None else {})
             self.rows_read += X.shape[0]
             yield batch
 
@@ -154,6 +167,11 @@ class Stream(ABC):
         self.close()
         self._place, self._open_part = place, self.source.open(place)
         return Buffer(self._open_part)
+
+    @cached_property
+    def origins(self) -> Origins | None:
+        """Where rows come from, if that is to be told."""
+        return Origins(self.source.names, self.has_lines, self._id_field()) if self.settings.origins else None
 
     def share_read(self) -> float | None:
         """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""

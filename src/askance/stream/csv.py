@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.features.commas import THOUSANDS, has_a_comma, refuse_thousands, written_with
 from askance.features.kinds import MISSING, NUMBER, SAMPLE_ROWS, find_label, listed, looks_like_a_number
 from askance.stream.batch import Settings
 from askance.stream.buffer import Buffer
 from askance.stream.cells import NONE, Dialect
-from askance.stream.commas import THOUSANDS, has_a_comma, written_with
 from askance.stream.delimited import DelimitedStream
 from askance.stream.source import Source
 from askance.stream.split import Refuse, first_row, ignore, sample_of
@@ -26,6 +26,7 @@ from askance.stream.split import Refuse, first_row, ignore, sample_of
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
 ROWS_FOR_NAMES = 100
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COMMA_AS_DELIMITER = re.compile(rb"(?<![0-9]),|,(?![0-9])")
 
 
@@ -64,6 +65,8 @@ class CsvStream(DelimitedStream):
             raise InvalidInput(f"{self.name!r} has no rows.")
         sample = sample_of(content, self.name, self.dialect, len(first))
         self.has_names = _has_names(sample) if header is None else bool(header)
+        if self.has_names:
+            self._refuse_junk(content, first)
         self._header = first if self.has_names else None
         self.names = _distinct(first) if self.has_names else [str(place) for place in range(len(first))]
         rows = sample[1:] if self.has_names else sample
@@ -71,6 +74,22 @@ class CsvStream(DelimitedStream):
             self._refuse_second_label(self._header)
         self.comma_places = tuple(self._with_commas(rows))
         self._settle({self.names[place]: NUMBER for place in self.comma_places}, rows)
+
+    def _refuse_junk(self, content: bytes, first: Sequence[str]) -> None:
+        """Say that a file is no text, or of another encoding, by its first row: its names would be unreadable."""
+        if CONTROL.search("".join(first)):
+            raise InvalidInput(
+                f"{self.name!r} is no text: its first line has control characters; is it compressed, encrypted or of "
+                "another format?"
+            )
+        line = content.splitlines()[0] if content else b""
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{self.name!r} is not UTF-8 text: byte {error.start + 1} of its first line belongs to another "
+                "encoding, or to no text at all; convert it, for example with iconv -f latin1 -t utf-8."
+            ) from None
 
     def _refuse_second_label(self, header: Sequence[str]) -> None:
         """Say that two columns are called as the label is, unless it was said what the other one is."""
@@ -94,10 +113,7 @@ class CsvStream(DelimitedStream):
                 continue
             how, example = found
             if how == THOUSANDS:
-                raise InvalidInput(
-                    f"{self.name!r} has numbers such as {example!r} in {self._column(place)}, which may have "
-                    "separators between thousands; write them plainly, as 1234.5, or declare the field a category."
-                )
+                refuse_thousands(f"{self.name!r} has", example, self._column(place))
             yield place
 
     def _begin_part(self, buffer: Buffer) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from askance.errors import BadLine, InvalidInput
-from askance.features.encoder import Cells, Encoder
+from askance.features.encoder import DATE_WEIGHT, Cells, Encoder
 from askance.features.kinds import (
     CATEGORY,
+    DATE,
+    MISSING,
     NUMBER,
     TEXT,
     TIME,
@@ -20,13 +22,14 @@ from askance.features.kinds import (
     listed,
     why_not_a_number,
 )  # fmt: skip
-from askance.features.times import seconds_in
+from askance.features.times import date_words, seconds_in, why_not_a_date
 from askance.learner.compile import specialise
 from askance.stream import cells as kernels
 from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
 from askance.stream.buffer import Buffer
 from askance.stream.cells import Dialect
 from askance.stream.numbers import tables
+from askance.stream.origins import find_id
 from askance.stream.source import Source
 from askance.stream.split import Split, split
 
@@ -37,6 +40,7 @@ class DelimitedStream(Stream):
     dialect: Dialect
     names: list[str]
     has_names = True
+    has_lines = True
     table = "table"
     missing_labels = frozenset(("",))
     comma_places: tuple[int, ...] = ()
@@ -87,10 +91,13 @@ class DelimitedStream(Stream):
         at = {name: place for place, name in enumerate(self.names)}
         self._places = {
             kind: [at[name] for name, found in self._encoder.kinds.items() if found == kind]
-            for kind in (NUMBER, CATEGORY, TEXT, TIME)
+            for kind in (NUMBER, CATEGORY, TEXT, DATE, TIME)
         }
         self.labels.missing = frozenset(text.encode() for text in self.missing_labels)
         self._slots = np.array([self._encoder.slots[self.names[place]] for place in self._places[NUMBER]], np.int64)
+
+    def _id_field(self) -> str | None:
+        return find_id([name for place, name in enumerate(self.names) if place != self._label])
 
     def _kind(self, name: str) -> str:
         return self._encoder.kinds[name]
@@ -155,6 +162,7 @@ class DelimitedStream(Stream):
         numbers = self._numbers(rows, wrong)
         labels = self._find_labels(rows, wrong)
         hashed = {place: self._hash(rows, place, wrong) for place in self._places[CATEGORY]}
+        dates = {place: self._dates(rows, place, wrong) for place in self._places[DATE]}
         times = self._times(rows, wrong)
         for row in sorted(wrong):
             place, reason = wrong[row]
@@ -165,12 +173,20 @@ class DelimitedStream(Stream):
             cells.add_numbers(cells.n_rows, self._slots, numbers[keep])
         for columns in hashed.values():
             cells.add_columns(at, columns[keep])
+        for date_columns in dates.values():
+            for columns in date_columns:  # of the weekday, and of the hour where there is one
+                has_one = columns[keep] >= 0
+                cells.add_columns(at[has_one], columns[keep][has_one], DATE_WEIGHT)
         for place in self._places[TEXT]:
             for row, text in zip(at.tolist(), rows.column(place, keep), strict=True):
                 cells.add_text(row, self.names[place], text)
         if self._places[TIME]:
             cells.times += times[keep].tolist()
         cells.n_rows += len(keep)
+        if self.origins is not None:
+            named = self.origins.id_field
+            ids = rows.column(self.names.index(named), keep) if named is not None else []
+            self.origins.add(self._place, rows.lines[keep], ids)
         return labels[keep]
 
     def _column(self, place: int) -> str:
@@ -215,6 +231,23 @@ class DelimitedStream(Stream):
             except ValueError as error:
                 wrong.setdefault(row, (place, str(error)))
         return times
+
+    def _dates(self, rows: Split, place: int, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
+        """The columns of what is learned from the dates of a field: of weekdays and of hours, -1 for none."""
+        codes = np.zeros(rows.n_rows, np.int64)
+        known: dict[tuple[str, ...], int] = {(): 0}
+        good = np.array([row for row in range(rows.n_rows) if row not in wrong], np.int64)
+        for row, text in zip(good.tolist(), rows.column(place, good), strict=True):
+            words = date_words(text)
+            if words is None:
+                words = ("",) if text in MISSING else ()
+                if not words:
+                    wrong.setdefault(row, (place, why_not_a_date(text)))
+            codes[row] = known.setdefault(words, len(known))
+        table = np.full((2, len(known)), -1, np.int32)
+        for words, code in known.items():
+            table[: len(words), code] = self._encoder.hasher.categories(self.names[place], list(words))
+        return table[:, codes]
 
     def _hash(self, rows: Split, place: int, wrong: dict[int, tuple[int, str]]) -> np.ndarray:
         """The columns of categories; refuses those that the file did not declare."""

@@ -28,6 +28,7 @@ class JsonlStream(RowStream):
     """The rows of JSON Lines files."""
 
     format, what = FORMAT, "JSON rows"
+    has_lines = True
 
     def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
         super().__init__(source, settings, state)
@@ -56,7 +57,7 @@ class JsonlStream(RowStream):
                 continue
             if row is not None:
                 rows.append(row)
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        self._names = names = list(dict.fromkeys(name for row in rows for name in row))
         if self._label is None and self.settings.label is not False and self._state is None:
             self._label = find_label(names)
         if isinstance(self.settings.label, str) and rows and self._label not in names:
@@ -72,6 +73,8 @@ class JsonlStream(RowStream):
 
     def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), []
+        origins = self.origins
+        named = None if origins is None else origins.id_field
         for place in range(len(self.source)):
             if place:
                 self._buffer = self._open_text(place)
@@ -80,12 +83,15 @@ class JsonlStream(RowStream):
                     row = read_row(line)
                     if row is None:
                         continue
+                    known = None if named is None else row.get(named)
                     label = None if self._label is None else self._label_of(row.pop(self._label, None))
                     self._features.add(cells, row)
                 except ValueError as error:
                     self.refuse(_explain(error, self._buffer, number))
                     continue
                 labels.append(label)
+                if origins is not None:
+                    origins.add(place, (number,), () if named is None else (known,))
                 if cells.n_rows >= self.settings.batch_rows or cells.n_cells >= BATCH_ENTRIES:
                     yield self._finished(cells, labels)
                     cells, labels = Cells(), []

@@ -33,6 +33,8 @@ NOTHING_SOLVED = np.zeros(0, np.int64), np.zeros(0)
 class LibsvmStream(Stream):
     """The rows of LIBSVM files."""
 
+    has_lines = True
+
     def __init__(
         self,
         source: Source,
@@ -98,7 +100,10 @@ class LibsvmStream(Stream):
             if place:
                 self._buffer = self._open_text(place)
             while True:
+                before = room.n_rows
                 self._fill(self._buffer, room, 0 if self._zero_based else 1, self.refuse)
+                if self.origins is not None:
+                    self.origins.add(place, room.rows.lines[before : room.n_rows].copy(), [])
                 if not room.is_full:
                     break
                 yield self._finished(room)

@@ -19,6 +19,7 @@ from askance.features.assemble import rows_of
 from askance.features.encoder import Cells, Encoder
 from askance.features.kinds import (
     CATEGORY,
+    DATE,
     LARGEST,
     NUMBER,
     SAMPLE_ROWS,
@@ -249,8 +250,10 @@ class DenseNpzStream(NpzStream):
     def _settle(self, archive: Archive) -> None:
         names = [str(column) for column in range(self._width)]
         given = check_features(self.settings.features, names)
-        if TEXT in given.values() or TIME in given.values():
-            raise InvalidParameter("the columns of an array are numbers or codes of categories, not text or times.")
+        if not {TEXT, DATE, TIME}.isdisjoint(given.values()):
+            raise InvalidParameter(
+                "the columns of an array are numbers or codes of categories, not text, dates or times."
+            )
         for column in range(self._width):
             if f"cat{column}" in archive.names:
                 self._names[column] = [str(name) for name in archive.whole(f"cat{column}").tolist()]

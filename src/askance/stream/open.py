@@ -41,6 +41,7 @@ def open_stream(
     delimiter: str | None = None,
     quote: str | None = None,
     zero_based: bool | None = None,
+    origins: bool = False,
     state: Mapping[str, Any] | None = None,
 ) -> Stream:
     """Open a file, a folder or a pipe of events.
@@ -56,8 +57,8 @@ def open_stream(
         The field with the label, by name or by number. False: there is none. Else it is the field called ``label``,
         ``y``, ``class`` or ``target``, or the last one of a table.
     features : dict, optional
-        Kinds of fields, by name: "number", "category", "text" or "ignore". The others are guessed from the first 1000
-        lines.
+        Kinds of fields, by name: "number", "category", "text", "date" or "ignore". The others are guessed from the
+        first 1000 lines.
     batch_rows : int, default 8192
         Rows in a batch; a batch with very many values ends earlier. Batches do not change what is learned.
     skip_bad_lines : bool, default False
@@ -74,6 +75,8 @@ def open_stream(
         Of CSV files: whether the first line has names, what separates cells, and what encloses them ("" for nothing).
     zero_based : bool, optional
         Of LIBSVM files: whether indices count from 0; told by the first lines unless given.
+    origins : bool, default False
+        Tell in ``batch.origins`` where each row comes from: its line, its ``id``, and of a folder its file.
     state : dict, optional
         What ``Stream.state()`` gave: go on with the same columns and statistics.
 
@@ -105,6 +108,7 @@ def open_stream(
         hash_bits,
         ngrams,
         bool(raw),
+        bool(origins),
     )
     if chosen in ("csv", "tsv"):
         from askance.stream.csv import CsvStream

@@ -1,13 +1,13 @@
 """Parquet files, through pyarrow (``pip install 'askance[parquet]'``).
 
-Numbers, truth values, decimals, dates and times are numbers; strings are guessed to be categories or text; lists and
-structures become what they become in JSON rows. Nulls are missing values. The label is found as in a CSV file. A piece
-of a file is read after the other, so that memory stays small.
+Numbers, truth values, decimals, times of day and durations are numbers; dates and timestamps are dates; strings are
+guessed to be dates, categories or text; lists and structures become what they become in JSON rows. Nulls are missing
+values. The label is found as in a CSV file. A piece of a file is read after the other, so that memory stays small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from askance.errors import BadLine, InvalidInput
 from askance.features.encoder import Cells
 from askance.features.kinds import (
+    DATE,
     IGNORE,
     IGNORED_NAMES,
     LARGEST,
@@ -50,10 +51,11 @@ class ParquetStream(RowStream):
         self._arrow = _pyarrow()
         self._file: Any = self._open(0)
         self._schema = self._file.schema_arrow
-        self._label = self._find_label(self._schema.names)
+        self._names = self._schema.names
+        self._label = self._find_label(self._names)
         self._look_at_first_rows()
 
-    def _find_label(self, names: list[str]) -> str | None:
+    def _find_label(self, names: Sequence[str]) -> str | None:
         if len(set(names)) < len(names):
             raise InvalidInput(f"{self.name!r} has two fields with the same name.")
         place = self._place_of_label(names, self._state)
@@ -85,6 +87,10 @@ class ParquetStream(RowStream):
         tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal)
         return any(is_of(kind) for is_of in tests)
 
+    def _is_date(self, name: str) -> bool:
+        types, kind = self._arrow.types, self._schema.field(name).type
+        return bool(types.is_date(kind) or types.is_timestamp(kind))
+
     def _look_at_first_rows(self) -> None:
         """Settle the kinds of the fields, and what the labels are, by the first rows."""
         with self._explained():
@@ -96,7 +102,7 @@ class ParquetStream(RowStream):
             if name == self._label:
                 continue
             if self._is_number(name):
-                usual = IGNORE if last_name(name) in IGNORED_NAMES else NUMBER
+                usual = IGNORE if last_name(name) in IGNORED_NAMES else DATE if self._is_date(name) else NUMBER
                 self._features.encoder.add(name, self._features.given.get(name, usual))
             else:
                 self._features.guess_kinds(_flattened(name, rows))
@@ -134,7 +140,7 @@ class ParquetStream(RowStream):
             for row in np.flatnonzero(is_bad).tolist():
                 wrong.setdefault(row, (name, why_not_a_number(str(table[row, k]))))
         with self._explained():
-            rows = batch.select(others).to_pylist() if others else [{} for _ in range(batch.num_rows)]
+            rows = self._plain_rows(batch, others)
             labels = batch.column(self._label).to_pylist() if self._label is not None else []
         cells, kept, y = Cells(), [], []
         for row in range(batch.num_rows):
@@ -149,10 +155,25 @@ class ParquetStream(RowStream):
                 continue
             kept.append(row)
             y.append(label)
+        if self.origins is not None and self.origins.id_field is not None:
+            with self._explained():
+                ids = batch.column(self.origins.id_field).to_pylist()
+            self.origins.add(self._place, (), [_plain(ids[row]) for row in kept])
         slots = np.array([self._features.encoder.slots[name] for name in numbers], np.int64)
         if numbers:
             cells.add_numbers(0, slots, table[kept])
         return self._finished(cells, y)
+
+    def _plain_rows(self, batch: Any, names: list[str]) -> list[dict[str, Any]]:
+        """Some fields of the rows; Python's times have no nanoseconds."""
+        if not names:
+            return [{} for _ in range(batch.num_rows)]
+        columns = [batch.column(name) for name in names]
+        for place, column in enumerate(columns):
+            if self._arrow.types.is_timestamp(column.type) and column.type.unit == "ns":
+                columns[place] = column.cast(self._arrow.timestamp("us", column.type.tz), safe=False)
+        rows: list[dict[str, Any]] = self._arrow.RecordBatch.from_arrays(columns, names).to_pylist()
+        return rows
 
     def _numbers(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         """A column as float64, NaN where it is null, and which values cannot be learned from."""

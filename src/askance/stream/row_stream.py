@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from askance.features.kinds import check_features
 from askance.features.rows import FieldError, RowFeatures
 from askance.stream.batch import Field, Rows, Settings, Stream
 from askance.stream.labels import as_array
+from askance.stream.origins import find_id
 from askance.stream.source import Source
 
 
@@ -25,6 +26,8 @@ class RowStream(Stream):
     """What they are called in an error."""
 
     _label: str | None
+    _names: Sequence[str]
+    """The fields of the first rows."""
     _settled: int
     """How many fields were known after the first rows."""
 
@@ -44,6 +47,9 @@ class RowStream(Stream):
         """What was learned from the rows so far."""
         return {"format": self.format, "label": self._label, "labels": self.labels.kind, **self._features.to_dict()}
 
+    def _id_field(self) -> str | None:
+        return find_id([name for name in self._names if name != self._label])
+
     def _fresh(self) -> RowFeatures:
         """The features as they are before the first row: new ones, or those of the model that goes on."""
         if self._state is None:
@@ -57,11 +63,12 @@ class RowStream(Stream):
         return RowFeatures.from_dict(self._state)
 
     def _restart(self) -> None:
-        known = self._features.kinds
+        known, with_commas = self._features.kinds, self._features.with_commas
         self._features = self._fresh()
         if self._state is None:
             for name, kind in list(known.items())[: self._settled]:
                 self._features.encoder.add(name, kind)
+            self._features.with_commas = with_commas
 
     def _label_of(self, value: Any) -> Any:
         """What the value of the label's field stands for."""

@@ -33,6 +33,9 @@ def test_numbers_change_as_they_happen_and_every_chart_has_words_and_a_table(ser
     service.send(*(f"e{place}" for place in range(60)))
     for place, ask in enumerate(service.next(10)):
         service.answer(ask, ("ham", "spam")[place % 2], ms=900)
+    service.wait_until_learned(10)
+    service.send(*(f"f{place}" for place in range(20)))  # now the model says something
+    service.post("/v1/labels", [{"event": f"f{place}", "label": "ham"} for place in range(5)])
     annotator = visit(service, "/")
     page = annotator.page
     page.wait_for_selector(".matrix")
@@ -58,6 +61,33 @@ def test_numbers_change_as_they_happen_and_every_chart_has_words_and_a_table(ser
     page.select_option("#range", "10080")
     page.wait_for_timeout(300)
     assert annotator.troubles == []
+
+
+def card(page, question):
+    return page.locator("section.card", has=page.locator("h2", has_text=question)).locator(".answer-line").inner_text()
+
+
+def test_it_passes_no_judgment_before_there_are_enough_answers(serve, visit):
+    service = serve(warm=False, asking={"rate": 1.0, "audit": 0.2})
+    service.send(*(f"a{k}" for k in range(40)))
+    page = visit(service, "/").page
+    page.wait_for_selector(".tile")
+    assert tile(page, "Right") == tile(page, "Change") == "too early"
+    assert card(page, "Is the model right?") == "Too early to say: no question has been answered."
+    page.get_by_role("link", name="Answer the first questions").wait_for()
+    # the model has learned nothing and calls everything spam, which is all wrong: that says nothing about the model
+    service.post("/v1/labels", [{"event": f"a{k}", "label": "ham"} for k in range(1, 40)])
+    service.post("/v1/labels", {"event": "a0", "label": "spam"})
+    page.locator(".tile", has_text="model version 40").wait_for()
+    assert tile(page, "Right") == "too early"
+    assert card(page, "Is the model right?").startswith("Too early to say: 0 answers so far")
+    asked = [item["id"] for item in service.send(*(f"b{k}" for k in range(60))) if item["asked"]]
+    service.post("/v1/labels", [{"event": name, "label": "ham"} for name in asked])
+    page.locator(".answer-line", has_text=f"from {len(asked)} answers").wait_for()
+    said = card(page, "Is the model right?")
+    assert "of the 60 events since it began to learn" in said
+    assert "Always saying ham would be right on" in said
+    assert tile(page, "Right").endswith("%")
 
 
 def test_it_says_when_the_service_is_gone_and_comes_back_by_itself(serve, visit):

@@ -276,9 +276,10 @@ def test_a_label_only_person_logs_in_and_an_ended_session_keeps_the_answers(serv
     page.click("#badge")
     page.fill("#token", secrets["ana"])
     page.press("#token", "Enter")
+    annotator.sees_question()
+    service.log_in(secrets["ana"])
+    answers = annotator.wait_for_answers(1)
     annotator.badge("saved")
-    with service.as_user(secrets["ana"]) as ana:
-        answers = ana.get("/v1/answers?mine=1").json()["answers"]
     assert [(answer["event"], answer["label"], answer["annotator"]) for answer in answers] == [(event, "ham", "ana")]
 
 

@@ -1,6 +1,7 @@
 // The cards of the dashboard: each a question, the answer in a sentence, a picture, and the numbers as a table.
 
 import { bandChart, barsChart, calibrationChart, intervalChart, legend, sharesChart, table, timeChart } from "./charts.js";
+import { root } from "./api.js";
 import { clock, count, duration, h, number, percent, some } from "./dom.js";
 
 const MOST_CLASSES = 6;
@@ -9,19 +10,23 @@ const ENOUGH = 30; // audit labels from which an estimate says something
 export const CARDS = [
   {
     question: "Is the model right?",
-    answer({ accuracy }) {
-      const { overall, baseline } = accuracy;
-      if (!overall.n) return "Not known yet: no question has been answered.";
-      const verdict = overall.low > baseline.estimate ? "Yes, better than guessing" : overall.high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
-      return `${verdict}: right on ${percent(overall.estimate)} of all events (95 % interval ${percent(overall.low)} to ${percent(overall.high)}, from ${some(overall.n, "answer")} and the chance each was asked with). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)}.`;
+    answer({ accuracy: { headline }, labels }) {
+      const { n, needed, estimate, low, high, baseline } = headline;
+      if (!headline.enough) return labels.total ? `Too early to say: ${some(n, "answer")} so far about events that came since the model began to learn; from ${needed} on there is an estimate.` : "Too early to say: no question has been answered.";
+      const verdict = low > baseline.estimate ? "Yes, better than guessing" : high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
+      return `${verdict}: right on ${percent(estimate)} of ${spanOf(headline)} (95 % interval ${percent(low)} to ${percent(high)}, from ${some(n, "answer")} and the chance each was asked with). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)} of them.`;
     },
-    draw: ({ accuracy }, series, width, words) => accuracy.overall.n > 0 && intervalChart(width, accuracy.overall, accuracy.baseline.estimate, words),
+    draw({ accuracy: { headline }, labels, queue }, series, width, words) {
+      if (!labels.total) return queue.open > 0 && h("p", {}, h("a", { href: `${root}/label` }, "Answer the first questions"));
+      if (headline.enough) return intervalChart(width, headline, headline.baseline.estimate, words);
+      return headline.events > 0 && barsChart(width, [{ name: "answers", value: headline.n, limit: headline.needed, words: `${count(headline.n)} of ${count(headline.needed)}` }], words);
+    },
     table: ({ accuracy }) => [
-      ["Accuracy", "Labels", "Estimate", "From", "To"],
+      ["Accuracy", "Answers", "Estimate", "From", "To"],
       [
-        ["All events", ...estimateRow(accuracy.overall)],
         ["The last events", ...estimateRow(accuracy.recent)],
-        [`Always ${accuracy.baseline.label}`, "", percent(accuracy.baseline.estimate), "", ""],
+        ["All", ...estimateRow(accuracy.overall)],
+        ...(accuracy.baseline.label === null ? [] : [[`Always ${accuracy.baseline.label}`, "", percent(accuracy.baseline.estimate), "", ""]]),
         ["On what was asked (harder)", accuracy.answered.n, accuracy.answered.n ? percent(accuracy.answered.right / accuracy.answered.n) : "–", "", ""],
       ],
     ],
@@ -31,7 +36,7 @@ export const CARDS = [
     wide: true,
     answer(stats, series) {
       const points = series?.by_label ?? [];
-      if (points.length < 2) return "Not known yet: it takes a few answers.";
+      if (points.length < 2 || !stats.accuracy.headline.enough) return "Too early to say: it takes some answers.";
       const [first, last] = [points[Math.min(points.length - 1, Math.floor(points.length / 4))], points.at(-1)];
       const gain = 100 * (last.estimate - first.estimate);
       const word = last.low > first.high ? "Yes" : last.high < first.low ? "No, it got worse" : "No clear change";
@@ -39,7 +44,7 @@ export const CARDS = [
     },
     draw(stats, series, width, words) {
       const points = series?.by_label ?? [];
-      return points.length > 0 && bandChart(width, points, stats.accuracy.baseline.estimate, words);
+      return points.length > 1 && stats.accuracy.headline.enough && bandChart(width, points, stats.accuracy.headline.baseline.estimate, words);
     },
     table: (stats, series) => [
       ["Labels", "Estimate", "From", "To"],
@@ -48,10 +53,9 @@ export const CARDS = [
   },
   {
     question: "Is the world changing?",
-    tone: ({ drift }) => (drift.level === "none" ? null : "warn"),
-    answer({ drift }) {
-      const word = { none: "No sign of it.", drift: "Yes." }[drift.level] ?? "";
-      return `${word} ${drift.detail}${drift.since ? ` Since ${clock(drift.since)}.` : ""} Below: what the model predicted, by class.`;
+    answer({ drift, classes_mix: mix }) {
+      const word = { none: "No sign of it.", unknown: "Too early to say:", drift: "Yes." }[drift.level] ?? "";
+      return `${word} ${drift.detail}${drift.since ? ` Since ${clock(drift.since)}.` : ""}${sumOf(mix.predicted) ? " Below: what the model predicted, by class." : ""}`;
     },
     draw(stats, series, width, words) {
       const { rows, names } = mixOf(stats, series);
@@ -100,13 +104,15 @@ export const CARDS = [
   },
   {
     question: "Do its probabilities mean what they say?",
-    answer({ calibration }) {
+    answer({ calibration, quality, accuracy: { headline } }) {
       const n = sum(calibration.map((bin) => bin.n));
-      if (n < ENOUGH) return "Not known yet: it takes some labels.";
-      const gap = sum(calibration.map((bin) => bin.n * Math.abs(bin.predicted - bin.right))) / n;
-      return `They are off by ${percent(gap)} on average. On the dotted line they would be exact; below it the model is too sure.`;
+      if (n < ENOUGH) return `Too early to say: ${some(n, "answer")} of ${ENOUGH}.`;
+      const error = headline.enough && quality[headline.span === "recent" ? "recent" : "overall"].estimates.calibration_error; // of two classes
+      const gap = sum(calibration.map((bin) => bin.share * Math.abs(bin.predicted - bin.right)));
+      const off = error ? `${percent(error.value)} on average (95 % interval ${percent(error.low)} to ${percent(error.high)})` : `${percent(gap)} on average`;
+      return `They are off by ${off}. On the dotted line they would be exact; below it the model is too sure.`;
     },
-    draw: ({ calibration }, series, width, words) => calibration.length > 0 && calibrationChart(width, calibration, words),
+    draw: ({ calibration }, series, width, words) => sum(calibration.map((bin) => bin.n)) >= ENOUGH && calibrationChart(width, calibration, words),
     table: ({ calibration }) => [["Said", "Labels", "Mean", "Right"], calibration.map((bin) => [`${percent(bin.from)} to ${percent(bin.to)}`, bin.n, percent(bin.predicted), percent(bin.right)])],
   },
   {
@@ -140,7 +146,6 @@ export const CARDS = [
   },
   {
     question: "Is the budget spent?",
-    tone: ({ budget }) => (budget.exhausted ? "warn" : null),
     answer({ budget }) {
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
       const parts = Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total });
@@ -155,6 +160,7 @@ export const CARDS = [
 ];
 
 const shareOf = ({ rate, head }) => (rate < 1 ? `a share of ${percent(rate)} of the events, after the first ${count(head)} questions` : "the algorithm's own judgment");
+const spanOf = ({ span, events }) => (span === "recent" ? `the last ${count(events)} events` : `the ${count(events)} events since it began to learn`);
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const sumOf = (counts) => sum(Object.values(counts));
 const share = (n, of) => (of ? percent(n / of) : "–");

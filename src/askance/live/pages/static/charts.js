@@ -108,7 +108,8 @@ function timeAxis(at, height, rows, width) {
   const times = [rows[0].time, (rows[0].time + rows.at(-1).time) / 2, rows.at(-1).time];
   const long = times[2] - times[0] > 2 * 86_400_000;
   const format = (time) => (long ? new Date(time).toLocaleDateString([], { weekday: "short", day: "numeric" }) : clock(time));
-  return bottomAxis(at, height, times, format, width);
+  const ticks = times.filter((time, place) => place !== 1 || (format(time) !== format(times[0]) && format(time) !== format(times[2])));
+  return bottomAxis(at, height, ticks, format, width);
 }
 
 // One or more counts over time; the first is filled.

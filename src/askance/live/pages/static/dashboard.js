@@ -19,15 +19,15 @@ const cards = CARDS.map((card) => {
 });
 
 function tiles() {
-  const { accuracy, events, queue, labels, drift, model, budget } = stats;
+  const { accuracy: { headline: head }, events, queue, labels, drift, model, budget } = stats;
   const limit = budget.day.limit ?? budget.hour.limit ?? budget.total.limit;
   const spent = budget.day.limit !== null ? budget.day.spent : budget.hour.limit !== null ? budget.hour.spent : budget.total.spent;
   return [
-    ["Right", accuracy.overall.n ? percent(accuracy.overall.estimate) : "–", accuracy.overall.n ? `${percent(accuracy.overall.low)} to ${percent(accuracy.overall.high)}` : "no answer yet"],
+    ["Right", head.enough ? percent(head.estimate) : "too early", head.enough ? `${percent(head.low)} to ${percent(head.high)}` : `${count(head.n)} of ${count(head.needed)} answers`],
     ["Events a second", number(events.per_second), `${count(events.total)} in all`],
     ["Open questions", count(queue.open), queue.oldest_seconds === null ? "none waits" : `oldest ${duration(queue.oldest_seconds)}`],
     ["Labels", count(labels.total), `model version ${count(model.version)}`],
-    ["Change", { none: "none seen", drift: "yes" }[drift.level], "of the stream", drift.level === "none" ? "" : "warn"],
+    ["Change", { none: "none seen", unknown: "too early", drift: "yes" }[drift.level], "of the stream", drift.level === "drift" ? "warn" : ""],
     ["Budget", limit === null ? "no limit" : percent(limit ? spent / limit : 1), limit === null ? `${count(budget.total.spent)} asked` : `${count(spent)} of ${count(limit)} asked`, budget.exhausted ? "warn" : ""],
   ];
 }

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NoReturn
 
+from askance.errors import InvalidInput
 from askance.features.kinds import MISSING, SHARE_OF_NUMBERS, looks_like_a_number
 
 DECIMAL_COMMA, THOUSANDS = "decimal comma", "thousands"
@@ -46,3 +48,11 @@ def written_with(texts: Sequence[str]) -> tuple[str, str] | None:
     if separated and len(present) - len(odd) + len(separated) >= enough:
         return THOUSANDS, separated[0]
     return None
+
+
+def refuse_thousands(who_has: str, example: str, where: str) -> NoReturn:
+    """Say that the numbers of a field can be read in two ways."""
+    raise InvalidInput(
+        f"{who_has} numbers such as {example!r} in {where}, which may have separators between thousands; write them "
+        "plainly, as 1234.5, or declare the field a category."
+    )

@@ -1,31 +1,48 @@
 """From scores to probabilities, learned on the way.
 
-A margin says on which side an event lies, not how sure that is. Two numbers turn it into a probability,
+A margin says on which side an event lies, not how sure that is. Two numbers make it a probability (Platt's scaling),
 
     P(second class) = 1 / (1 + exp(-(slope margin + offset)))
 
-and with several classes one, softmax(slope scores). Every answer moves them by one step of an extended Kalman filter
-for logistic regression, weighted by 1 / (probability of the question), since the events asked about are not
-typical ones. The score is the one from when the event came, so the step is the same in a replay.
+and with several classes one does (a temperature), softmax(slope scores). Every answer moves them by one step of an
+extended Kalman filter for logistic regression, weighted by 1 / (probability of the question), since the events asked
+about are not typical ones. The score is the one from when the event came, so the step is the same in a replay.
+
+How good the probabilities are, ``askance.quality`` estimates (``calibration_error``).
 """
 
 from __future__ import annotations
 
-from math import exp
+from collections.abc import Sequence
+from math import exp, isfinite
 from typing import Any
+
+from askance.errors import InvalidInput
 
 HEAVIEST = 20.0  # one answer to an improbable question must not overturn all others
 FORGET = 1e-4  # added to the variances with every answer, so that old answers fade
 
 
 class Calibration:
-    """Turns scores into probabilities; knows two classes by one score, several by a score each."""
+    """Turns scores into probabilities; knows two classes by one score, several by a score each.
+
+    Examples
+    --------
+    >>> import random
+    >>> rng, calibration = random.Random(0), Calibration()
+    >>> for _ in range(2000):  # a margin that says little: the truth is mostly chance
+    ...     margin = rng.uniform(-1.0, 1.0)
+    ...     label = int(rng.random() < 0.5 + 0.2 * margin)
+    ...     calibration.learn([margin], label)
+    >>> [round(chance, 1) for chance in calibration.probabilities([1.0])]
+    [0.3, 0.7]
+    """
 
     def __init__(self) -> None:
         self.slope, self.offset = 4.0, 0.0
         self.slope_variance, self.covariance, self.offset_variance = 16.0, 0.0, 1.0
 
-    def probabilities(self, scores: list[float]) -> list[float]:
+    def probabilities(self, scores: Sequence[float]) -> list[float]:
         """The probability of each class."""
         if len(scores) == 1:
             positive = logistic(self.slope * scores[0] + self.offset)
@@ -35,8 +52,13 @@ class Calibration:
         total = sum(parts)
         return [part / total for part in parts]
 
-    def learn(self, scores: list[float], label: int, weight: float) -> None:
-        """Take an answer in: ``scores`` as they were when the event came."""
+    def learn(self, scores: Sequence[float], label: int, weight: float = 1.0) -> None:
+        """Take an answer in: ``scores`` as they were when the event came, the place of the ``label`` among the classes,
+        and as ``weight`` 1 / (probability with which it was asked)."""
+        if not 0 <= label < max(2, len(scores)):
+            raise InvalidInput(f"label must be the place of a class, 0 to {max(2, len(scores)) - 1}, got {label!r}.")
+        if not weight > 0.0 or not all(map(isfinite, scores)):
+            raise InvalidInput("a weight must be above 0 and scores finite; nothing was learned.")
         weight = min(weight, HEAVIEST)
         chances = self.probabilities(scores)
         if len(scores) == 1:

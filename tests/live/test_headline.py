@@ -1,0 +1,143 @@
+"""What the dashboard says first about the model: nothing too early, nothing of what nobody predicted; the present."""
+
+import random
+import time
+from itertools import islice
+
+import pytest
+
+from askance.live import demo
+from askance.live.config import from_document
+from askance.live.learner import Answer, Learner
+from askance.live.stats import baseline
+from askance.live.watching import ENOUGH, WINDOW, Watch
+
+CLASSES = ["ham", "spam"]
+
+
+def watched(*phases, rate=0.5, delay=0, seed=0):
+    """A watch over phases of (events, share of spam, share predicted right); answers come ``delay`` events later."""
+    rng, watch = random.Random(seed), Watch(CLASSES)
+    watch.answer(0, 0, 0, 1.0, False, 0.0)  # somebody labeled something: the model has begun to learn
+    stream = [(spam, right) for events, spam, right in phases for _ in range(events)]
+    waiting = []
+    for seq, (spam, right) in enumerate(stream, 1):
+        truth = int(rng.random() < spam)
+        said = truth if rng.random() < right else 1 - truth
+        asked = rng.random() < rate
+        watch.event(seq, said, [0.5, 0.5], rate, asked)
+        if asked:
+            waiting.append((seq, truth, said))
+        while waiting and waiting[0][0] <= seq - delay:
+            number, label, predicted = waiting.pop(0)
+            watch.answer(number, label, predicted, 1.0 / rate, False, 0.0)
+    return watch
+
+
+def test_the_headline_is_about_the_present_and_so_is_its_baseline():
+    watch = watched((3000, 0.1, 0.5), (WINDOW, 0.7, 0.95))
+    shown = watch.headline()
+    assert shown.events == WINDOW
+    assert shown.accuracy.low < 0.95 < shown.accuracy.high
+    assert shown.accuracy.low > 0.9
+    assert baseline(shown)["label"] == "spam"
+    assert baseline(shown)["estimate"] == pytest.approx(0.7, abs=0.04)
+    overall = watch.quality()[0]
+    assert overall.accuracy.high < 0.75
+    assert baseline(overall)["label"] == "ham"
+
+
+def test_where_answers_are_slower_than_the_stream_it_is_about_all_events():
+    watch = watched((6000, 0.3, 0.9), rate=0.1, delay=WINDOW)
+    assert watch.quality()[1].labels < ENOUGH
+    shown = watch.headline()
+    assert shown.events == 6000
+    assert shown.accuracy.low < 0.9 < shown.accuracy.high
+    assert watch.curve  # and so is the curve
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.prove)])
+def test_the_first_minutes_of_the_demo_are_told_truthfully(seed):
+    config = from_document(demo.SETTINGS)
+    learner, waiting, verdicts = Learner(config.model, config.asking), [], {}
+    right = []
+    for place, (text, label) in enumerate(islice(demo.stream(seed), 3000)):
+        fields, truth = demo.fields_of(place, text), CLASSES.index(label)
+        decided = learner.decide([(fields, place / 5.0)], place)[0]
+        right.append(decided.predicted == truth)
+        if decided.asked:
+            waiting.append(Answer(place + 1, fields, truth, decided.predicted, decided.scores,
+                                  1.0 / decided.probability, decided.audit, 0.0))  # fmt: skip
+        if place > demo.AT_ONCE and place % 5 == 0 and waiting:  # five events and about one answer a second
+            learner.learn(waiting.pop(0))
+        if place % 150 == 149:
+            shown = learner.watch.headline()
+            verdicts[place + 1] = shown
+            if shown.labels >= ENOUGH:
+                assert shown.accuracy.high > baseline(shown)["estimate"], place  # never: worse than guessing
+                assert shown.accuracy.low <= sum(right[-shown.events :]) / shown.events <= shown.accuracy.high
+    assert verdicts[150].labels < ENOUGH  # after ten seconds
+    assert verdicts[1500].labels >= ENOUGH  # after five minutes
+    last = verdicts[3000]
+    assert last.accuracy.low > baseline(last)["estimate"]
+
+
+def test_who_always_says_one_class_is_as_good_as_the_baseline():
+    rng, watch = random.Random(1), Watch(CLASSES)
+    watch.labels = 1
+    for seq in range(1, 1001):
+        probability = rng.uniform(0.1, 0.9)
+        asked = rng.random() < probability
+        watch.event(seq, 0, [0.9, 0.1], probability, asked)
+        if asked:
+            watch.answer(seq, int(rng.random() < 0.2), 0, 1.0 / probability, False, 0.0)
+    shown = watch.headline()
+    assert baseline(shown) == {"label": "ham", "estimate": pytest.approx(shown.accuracy.value, abs=1e-6)}
+
+
+def test_events_that_came_before_anything_was_learned_are_not_held_against_the_model(make):
+    service = make(asking={"rate": 1.0}, model={"algorithm": "SOL-diag"})  # asks about everything
+    stats = service.stats()
+    assert stats["accuracy"]["headline"]["enough"] is False
+    assert stats["accuracy"]["headline"]["baseline"] == {"label": None, "estimate": None}
+    first = service.send(*(f"a{k}" for k in range(60)))
+    assert {item["label"] for item in first} == {"spam"}  # what a model says that knows nothing
+    assert sum(item["asked"] for item in first) > 10
+    for ask in service.next(10):
+        service.answer(ask, "ham")
+    service.post("/v1/labels", [{"event": f"a{k}", "label": "ham"} for k in range(60)])
+    service.wait_until_idle()
+    stats = service.stats()
+    assert stats["labels"]["total"] == 60
+    head = stats["accuracy"]["headline"]
+    assert (head["enough"], head["n"], head["events"], head["estimate"]) == (False, 0, 0, None)
+    assert stats["drift"]["level"] == "unknown"
+    assert stats["calibration"] == []
+    # the numbers themselves leave nothing out
+    assert stats["confusion"]["all"] == [[0, 60], [0, 0]]
+    assert stats["classes_mix"]["predicted"] == {"ham": 0, "spam": 60}
+    asked = sum(item["asked"] for item in first)
+    accuracy = estimated(service, lambda accuracy: accuracy["overall"]["n"] == asked)
+    assert accuracy["overall"]["estimate"] == 0.0
+    # from here on there is something to say of the model
+    service.post("/v1/labels", {"event": "a0", "label": "spam", "replace": True})
+    service.wait_until_idle()
+    second = service.send(*(f"b{k}" for k in range(80)))
+    asked = [item["id"] for item in second if item["asked"]]
+    for count in (ENOUGH - 1, len(asked)):
+        service.post("/v1/labels", [{"event": name, "label": "ham"} for name in asked[:count]])
+        head = estimated(service, lambda accuracy, count=count: accuracy["headline"]["n"] >= count)["headline"]
+        assert (head["n"], head["events"], head["enough"]) == (count, 80, count >= ENOUGH)
+    assert head["baseline"] == {"label": "ham", "estimate": 1.0}
+    assert head["span"] == "all"
+    service.stop()
+    service.digest()  # all of it is a function of the log
+
+
+def estimated(service, condition):
+    """The estimates, made once a second, as soon as this holds of them."""
+    deadline = time.monotonic() + 10
+    while not condition(accuracy := service.stats()["accuracy"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return accuracy
