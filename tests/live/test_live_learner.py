@@ -134,7 +134,8 @@ def test_more_mistakes_in_the_random_sample_raise_an_alarm_and_other_labels_do_n
 
 
 def test_a_weekday_can_be_why_a_class_is_suggested():
-    config = from_document({"classes": ["work", "play"], "fields": {"sent": "date"}, "model": {"algorithm": "SOL-diag"}})
+    settings = {"classes": ["work", "play"], "fields": {"sent": "date"}, "model": {"algorithm": "SOL-diag"}}
+    config = from_document(settings)
     learner = Learner(config.model, config.asking)
     for k in range(40):
         fields = {"sent": ("2024-03-01 12:00", "2024-03-02 12:00")[k % 2], "text": "hello"}
