@@ -18,6 +18,11 @@ const cards = CARDS.map((card) => {
   return { card, details, ...parts };
 });
 
+function budgetTile({ rate, total }, spent, limit) {
+  if (limit !== null) return [percent(limit ? spent / limit : 1), `${count(spent)} of ${count(limit)} asked`];
+  return [rate < 1 ? percent(rate) : "no limit", `${rate < 1 ? "of the events; " : ""}${count(total.spent)} asked`];
+}
+
 function tiles() {
   const { accuracy: { headline: head }, events, queue, labels, drift, model, budget } = stats;
   const limit = budget.day.limit ?? budget.hour.limit ?? budget.total.limit;
@@ -28,7 +33,7 @@ function tiles() {
     ["Open questions", count(queue.open), queue.oldest_seconds === null ? "none waits" : `oldest ${duration(queue.oldest_seconds)}`],
     ["Labels", count(labels.total), `model version ${count(model.version)}`],
     ["Change", { none: "none seen", unknown: "too early", drift: "yes" }[drift.level], "of the stream", drift.level === "drift" ? "warn" : ""],
-    ["Budget", limit === null ? "no limit" : percent(limit ? spent / limit : 1), limit === null ? `${count(budget.total.spent)} asked` : `${count(spent)} of ${count(limit)} asked`, budget.exhausted ? "warn" : ""],
+    ["Budget", ...budgetTile(budget, spent, limit), budget.exhausted ? "warn" : ""],
   ];
 }
 
