@@ -171,6 +171,7 @@ def test_a_corrected_answer_makes_no_later_one_a_given_one():
         ticket = clf.ask(x).ticket
         clf.tell(ticket=ticket, y=1 - label)
         clf.tell(ticket=ticket, y=label, replace=True)
+    assert sum(clf.report().spent.values()) == clf.labels_asked_ == 60  # a corrected label is one label
     report = clf.report()
     assert report.spent["given"] == 0
     assert (report.events, report.answers, report.quality.labels) == (60, 120, 60)

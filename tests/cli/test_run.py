@@ -119,6 +119,9 @@ def test_auto_gets_its_objective_and_costs_from_the_command_line(tmp_path: Path)
     assert by_accuracy["parameters"] == {"objective": "accuracy"}
     assert by_cost["recall"] > by_accuracy["recall"] + 0.1
     assert by_accuracy["accuracy"] > by_cost["accuracy"]
+    other = found(*words, "--costs", "fn=20,fp=1", "--positive", "0")  # the costs are about the class that is named
+    assert other["recall"] > 0.9 > found(*words, "--costs", "fn=1,fp=20", "--positive", "0")["recall"]
+    assert "is about the second class" in run(*words, "--objective", "f1", "--positive", "0").stderr
     assert "auto (objective=cost, fn=20, fp=1)" in " ".join(run(*words, "--costs", "fn=20,fp=1").stdout.split())
 
 

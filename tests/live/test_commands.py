@@ -107,6 +107,19 @@ def test_numbers_change_as_server_sent_events(make):
         ('classes = ["a", "b"]\n[asking]\naudit = 2', "asking.audit"),
         ('classes = ["a", "b"]\n[asking]\nrate = 20', "asking.rate"),
         ('classes = ["a", "b"]\n[fields]\nx = "numbr"', "numbr"),
+        ('classes = ["a", "b"]\n[model]\nalgorithm = "NOPE"', "'askance.toml': "),
+        ('classes = ["a", "b"]\n[model]\nalgorithm = "PAA-I"\nparameters = { nope = 1 }', "'askance.toml': "),
+        (
+            'classes = ["a", "b"]\n[model]\nhash_bits = 40',
+            "model.hash_bits must be a whole number from 1 to 24, got 40.",
+        ),
+        ('classes = ["a", "b"]\n[queue]\nlease = 0', "queue.lease must be one second or more, got 0."),
+        ('classes = ["a", "b"]\n[queue]\nlease = "30"', "queue.lease must be a duration such as '30s', "),
+        (
+            'classes = ["a", "b"]\n[server]\nport = 99999',
+            "server.port must be a whole number from 0 to 65535, got 99999.",
+        ),
+        ('classes = ["a", "b"]\nstore = "mysql://x"', "'mysql://' is not known."),
         ("classes = [", "not TOML"),
     ],
 )
@@ -117,4 +130,5 @@ def test_bad_settings_are_refused_in_a_sentence(tmp_path, nursery, text, sentenc
     said = (tmp_path / "err").read_text()
     assert sentence in said
     assert "Traceback" not in said
+    assert said.count("\n") == 1
     assert os.listdir(tmp_path).count("askance.db") == 0

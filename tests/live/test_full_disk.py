@@ -58,6 +58,10 @@ def exercise(service, make_room, acknowledged):
     assert service.get("/readyz").status_code == 503
     assert service.get("/v1/stats").status_code == 200
     assert len(service.get("/v1/export.jsonl").text.splitlines()) == len(acknowledged)
+    shown = service.get(f"/v1/events/{acknowledged[0]}")
+    assert (shown.status_code, set(shown.json()["now"]["probabilities"])) == (200, {"ham", "spam"})
+    guessed = service.post("/v1/predict", {"fields": {"text": "what if"}})
+    assert (guessed.status_code, guessed.json()["label"] in ("ham", "spam")) == (200, True)
     label = service.post("/v1/labels", {"event": acknowledged[0], "label": "ham"})
     assert label.status_code in (200, 507)  # small enough to find room, or not
     make_room()

@@ -1,6 +1,8 @@
 """The model of the service: the library's classifier, budget, estimates and signal, as a function of the log."""
 
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -80,6 +82,41 @@ def test_a_dump_goes_on_as_the_original_would_have():
     more = [(fields, 200.0 + time) for fields, time, _ in events(50, seed=9)]
     assert learner.decide(more, 500) == again.decide(more, 500)
     assert learner.digest() == again.digest()
+
+
+BUDGETS = [Asking(rate=1.0), Asking(rate=0.1), Asking(rate=0.3), Asking(per_hour=10), Asking(rate=1.0, total=500)]
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "SOAL-diag"])
+@pytest.mark.parametrize("before", BUDGETS[:2])
+def test_a_dump_right_after_a_changed_budget_goes_on_as_the_original_would_have(algorithm, before):
+    more = [(fields, 200.0 + time) for fields, time, _ in events(100, seed=9)]
+    for after in BUDGETS:
+        learner, _ = taught(200, before, algorithm=algorithm)
+        learner.follow(after)
+        again = Learner.load(learner.dump(), learner.model)
+        assert learner.decide(more, 500) == again.decide(more, 500)
+        assert learner.digest() == again.digest()
+
+
+def test_predictions_from_other_threads_change_nothing():
+    stream = list(events(400))
+    alone, watched = made(), made()
+    ended = threading.Event()
+
+    def look():
+        while not ended.is_set():
+            _, chances = watched.predict({"text": "free money", "size": 4})
+            assert abs(sum(chances) - 1.0) < 1e-9
+
+    with ThreadPoolExecutor(2) as pool:
+        looking = [pool.submit(look) for _ in range(2)]
+        found = play(watched, stream, iter(lambda: 5, 0))
+        ended.set()
+        for each in looking:
+            each.result()
+    assert found == play(alone, stream, iter(lambda: 5, 0))
+    assert watched.digest() == alone.digest()
 
 
 def test_cold_start_explores_then_the_budget_and_the_audit_share_hold():

@@ -127,6 +127,26 @@ def test_a_store_locked_for_three_seconds_is_slower_and_nothing_fails(make, stor
     timer.join()
 
 
+def test_a_locked_store_is_read_without_waiting(make, store):
+    service = make(store=store)
+    service.send("a")
+    holder = Holder(store)
+    try:
+        lost = threading.Thread(target=service.send, args=("b",))  # the writer waits for the lock meanwhile
+        lost.start()
+        time.sleep(0.3)
+        began = time.monotonic()
+        with httpx.Client(base_url=service.url, timeout=30) as client:
+            shown = client.get("/v1/events/a")
+            guessed = client.post("/v1/predict", json={"fields": {"text": "what if"}})
+        assert (shown.status_code, guessed.status_code) == (200, 200)
+        assert shown.json()["now"]["model"] == 0
+        assert time.monotonic() - began < 2
+    finally:
+        holder.let_go()
+    lost.join()
+
+
 @postgres_is_proven
 def test_a_store_locked_for_long_is_unavailable_and_never_an_error_of_ours(make, store):
     # PostgreSQL is tried again, for ten seconds after the first try: it may just be on its way back

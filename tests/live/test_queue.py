@@ -137,10 +137,10 @@ def test_unknown_and_expired_asks_have_a_defined_outcome(make):
 
 
 def test_a_lease_that_ended_gives_its_question_to_others(make):
-    service = make(queue={"lease": 0.5})
+    service = make(queue={"lease": 1.0})
     service.send("a")
     first = service.next()[0]
-    time.sleep(0.8)
+    time.sleep(1.3)
     assert service.next()[0]["token"] != first["token"]
 
 

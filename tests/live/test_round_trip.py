@@ -8,13 +8,15 @@ ODD = [
     {"text": "hello", "size": 16},
     {"text": "16", "size": 16.5, "sender": {"country": "fr", "known": True}},
     {"text": "'=win(a)", "zip": "01234", "size": -3},
-    {"text": "=win(a)", "note": "", "tags": ["x", "y"], "size": 2**70},
+    {"text": "=win(a)", "note": "", "tags": ["x", "y"], "size": 2**63},
     {"text": "true", "a.b": 1, "empty": {}, "nothing": None},
     {"text": 'a "quoted"\n\tline, here', "points": [{"x": 1}, {"x": 2}], "size": -0.5},
     {"text": "-5", "phone": "+33 1 23", "later": "a" * 200_000},
     {"text": "["},
+    {"text": "progress 10%\rprogress 20%", "n": 1},
+    {"text": "\r", "note": "a\r\nb", "a\rname": "\n\r", "size": 3},
 ]
-TIMES = [None, "2026-05-01T10:00:00Z", 1700000000, "1700000000", 1.5, None, None, None]
+TIMES = [None, "2026-05-01T10:00:00Z", 1700000000, "1700000000", 1.5, None, None, None, None, None]
 
 
 def labeled(service):

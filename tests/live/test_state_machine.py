@@ -158,7 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
             assert refused.value.code == "already_answered"
             return multiple()
         outcome = self.do(work)
-        accepted = ask.state in ("open", "leased", "parked") and not mine
+        accepted = ask.state in ("open", "leased", "parked") and not any(a["trains"] for a in mine)
         assert outcome["outcome"] == ("accepted" if accepted else "extra")
         assert outcome["stale_token"] == (stale or ask.state != "leased" or ask.holder != name)
         assert self.do(work) == outcome  # the same again: the same response
@@ -197,10 +197,16 @@ class QueueMachine(RuleBasedStateMachine):
         said = self.answers[identifier]
         ask = self.questions[said["ask"]]
         outcome = self.do(lambda session, state: answers.undo(session, state, said["name"], identifier))
-        said["counts"] = False
-        trained, said["trains"] = said["trains"], False
-        others = any(a["trains"] for a in self.answers.values() if a["ask"] == said["ask"])
-        free = ask.state not in ("leased", "expired") and not others
+        if not said["counts"]:  # with the other, where the same answer was given twice
+            assert outcome["outcome"] == "already_undone"
+            return
+        trained = False
+        here = [a for a in self.answers.values() if a["ask"] == said["ask"]]
+        for mine in here:
+            if mine["name"] == said["name"]:
+                trained = trained or mine["trains"]
+                mine["counts"] = mine["trains"] = False
+        free = ask.state not in ("leased", "expired", "closed") and not any(a["trains"] for a in here)
         assert (outcome["ask"] is not None) == free
         assert outcome["outcome"] in ("withdrawn", "correction") if trained else ("withdrawn",)
         if free:
@@ -227,7 +233,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.do(lambda session, state: queue.release_overdue(session, state.clock.now()))
         self.do(lambda session, state: queue.expire(session, state, state.clock.now()))
         with self.engine.database.read() as session:
-            rows = session.all("SELECT id, state, annotator, deliveries, skips FROM asks ORDER BY id")
+            rows = session.all(HELD)
             assert stored(session) == recount(session)  # what the dashboard shows is counted as it happens
         wanted = [(a.number, a.state, a.holder, a.deliveries, a.skips) for _, a in sorted(self.questions.items())]
         assert [tuple(row) for row in rows] == wanted
@@ -247,6 +253,9 @@ class QueueMachine(RuleBasedStateMachine):
             assert compare(session, self.config)["same"]
         database.close()
         self.folder.cleanup()
+
+
+HELD = "SELECT id, state, CASE WHEN state = 'leased' THEN annotator END, deliveries, skips FROM asks ORDER BY id"
 
 
 def machine(postgres=None):

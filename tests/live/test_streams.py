@@ -68,6 +68,7 @@ def test_the_root_is_about_all_of_them(both):
     metrics = both.get("/metrics").text
     for name in ("spam", "fraud"):
         assert re.search(rf'^askance_events_total\{{stream="{name}"\}} \d', metrics, re.MULTILINE)
+        assert f'askance_queue{{state="open",stream="{name}"}}' in metrics
     assert metrics.count("# TYPE askance_events_total counter") == 1
     assert both.get("/spam", follow_redirects=False).headers["location"] == "/spam/"
     assert both.get("/static/askance.css", follow_redirects=True).status_code == 200

@@ -41,16 +41,17 @@ class Command:
     run: Callable[[argparse.Namespace], int]
 
 
-def whole_number(at_least: int) -> Callable[[str], int]:
-    """An option that is a whole number, not below ``at_least``."""
+def whole_number(at_least: int, at_most: int | None = None) -> Callable[[str], int]:
+    """An option that is a whole number, not below ``at_least`` and not above ``at_most``."""
+    wanted = f", {at_least} or more" if at_most is None else f" from {at_least} to {at_most}"
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = at_least - 1
-        if number < at_least:
-            raise argparse.ArgumentTypeError(f"must be a whole number, {at_least} or more, got {text!r}")
+        if number < at_least or (at_most is not None and number > at_most):
+            raise argparse.ArgumentTypeError(f"must be a whole number{wanted}, got {text!r}")
         return number
 
     return read

@@ -62,7 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     live.add_argument(
         "--live", action="store_true", help="serve the stream, with pages to label and watch, until Ctrl-C"
     )
-    live.add_argument("--port", type=whole_number(0), default=0, metavar="N", help="which port (default: a free one)")
+    live.add_argument(
+        "--port", type=whole_number(0, 65_535), default=0, metavar="N", help="which port (default: a free one)"
+    )
     live.add_argument("--rate", type=whole_number(1), default=5, metavar="N", help="events a second (default: 5)")
     live.add_argument("--robots", action="store_true", help="let two made-up annotators answer too")
 

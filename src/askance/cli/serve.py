@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--host", metavar="ADDRESS", help="where to listen (default: as the settings say, else 127.0.0.1)"
     )
     parser.add_argument(
-        "--port", type=whole_number(0), metavar="N", help="which port; 0 chooses a free one (default: 8017)"
+        "--port", type=whole_number(0, 65_535), metavar="N", help="which port; 0 chooses a free one (default: 8017)"
     )
 
 

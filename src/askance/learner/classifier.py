@@ -246,6 +246,7 @@ class ActiveClassifier(Workings):
         self._expire()
         answer = encode_one(y, self.classes_)
         event = self._tickets.open.get(ticket)
+        is_correction = event is None
         if event is None:
             if ticket not in self._tickets.answered:
                 raise self._tickets.unknown(ticket)
@@ -261,7 +262,7 @@ class ActiveClassifier(Workings):
             if event.block.columns.size:
                 self._rules().update.take_back(self._state, before, event.predicted, event.probability)
         machine, update = self._machine(), self._rules().update
-        update.recall(self._state, event.predicted)
+        update.recall(self._state, event.predicted, is_correction)
         self._teach_one(machine, event.block, answer, 1.0 / event.probability)
         update.recall(self._state, None)
         self._account.counts[2] += event.predicted != answer

@@ -219,8 +219,9 @@ class UpdateRule(Parameterised):
         """The budget that a user's choice stands for with this rule, where it leaves something open."""
         return budget
 
-    def recall(self, state: State, predicted: int | None) -> None:
-        """Be told, before an answer is learned, what was predicted when its event came; None once it was learned."""
+    def recall(self, state: State, predicted: int | None, correction: bool = False) -> None:
+        """Be told, before an answer is learned, what was predicted when its event came, and whether the answer corrects
+        another; None once it was learned."""
 
     def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
         """Leave an answer that turned out to be wrong out of what is reported; what was learned from it stays."""

@@ -4,7 +4,7 @@ An answer is appended and never changed, but for its state:
 
     waiting     it will be learned when its grace is over
     learned     it was, once
-    extra       it is kept but not learned: somebody else was first
+    extra       it is kept but not learned: another came first, or the event is bad data
     undone      taken back by its author          superseded    replaced by a later answer
     skipped     no label
 """
@@ -22,7 +22,7 @@ from askance.live.problems import Problem
 from askance.live.queue import FOR_EVER, Ask, find, lease_again
 from askance.live.state import State
 from askance.live.store.database import Session
-from askance.live.tallies import Row, answer_moved, asks_moved
+from askance.live.tallies import VALID, Row, answer_moved, asks_moved
 
 UNDOABLE = 50
 SKIPS = ("unsure", "bad_data", "later")
@@ -87,26 +87,21 @@ def answer(session: Session, state: State, annotator: str, number: int, given: G
         return before
     ask = find(session, number)
     stale = given.token != ask.token or ask.state != "leased" or ask.annotator != annotator
-    mine = session.one(
-        "SELECT id, label, state FROM answers WHERE ask = ? AND annotator = ? AND kind = 'answer' "
-        "AND state NOT IN ('undone', 'superseded') ORDER BY seq DESC LIMIT 1",
-        (number, annotator),
-    )
-    status = "waiting" if ask.state in ("open", "leased", "parked") else "extra"
-    if mine is not None:
-        if given.supersedes == mine[0]:
-            status = "waiting" if mine[2] in ("waiting", "learned") else "extra"
-            take_back(session, state, mine[0], mine[2], "superseded")
-        elif mine[1] != given.label:
-            raise Problem(
-                "already_answered",
-                f"you answered ask {number} with {state.classes[mine[1]]!r} already; to correct it send "
-                f'"supersedes": "{mine[0]}".',
-                answer_id=mine[0],
-            )
-        else:
-            status = "extra"
-    elif given.supersedes is not None:
+    mine = _standing(session, number, annotator)
+    counts = any(said.state in VALID for said in mine)
+    status = "waiting" if ask.state in ("open", "leased", "parked") and not counts else "extra"
+    if given.supersedes in [said.id for said in mine]:
+        status = "waiting" if counts else status  # in the place of the one that counts, whichever was named
+        for said in mine:
+            take_back(session, state, said.id, said.state, "superseded")
+    elif mine and mine[0].label != given.label:
+        raise Problem(
+            "already_answered",
+            f"you answered ask {number} with {state.classes[mine[0].label]!r} already; to correct it send "
+            f'"supersedes": "{mine[0].id}".',
+            answer_id=mine[0].id,
+        )
+    elif given.supersedes is not None and not mine:
         raise Problem(
             "unknown_answer", f"you have no answer {given.supersedes!r} to ask {number} that could be superseded."
         )
@@ -124,6 +119,27 @@ def answer(session: Session, state: State, annotator: str, number: int, given: G
         "learn_at": None,
     }
     return store(session, state, given, "answer", number, ask.event, annotator, status, response)
+
+
+class Said(NamedTuple):
+    """An answer of somebody's that stands."""
+
+    id: str
+    label: int
+    state: str
+
+
+def _standing(session: Session, ask: int, annotator: str) -> list[Said]:
+    """A person's answers to an ask that stand: the one that counts, if one does, then the newest first.
+
+    There are several where the same answer came twice, as from two devices.
+    """
+    rows = session.all(
+        "SELECT id, label, state FROM answers WHERE ask = ? AND annotator = ? AND kind = 'answer' "
+        "AND state NOT IN ('undone', 'superseded') ORDER BY seq DESC",
+        (ask, annotator),
+    )
+    return sorted((Said(*row) for row in rows), key=lambda said: said.state not in VALID)
 
 
 def skip(session: Session, state: State, annotator: str, number: int, given: Given) -> dict[str, Any]:
@@ -184,7 +200,10 @@ def take_back(session: Session, state: State, identifier: str, before: str, afte
 
 
 def undo(session: Session, state: State, annotator: str, identifier: str) -> dict[str, Any]:
-    """Take one's own answer or skip back; its ask comes back to its author."""
+    """Take one's own answer or skip back; its ask comes back to its author.
+
+    Where the same person gave the same answer to the ask twice, that is one answer, and all of it is taken back.
+    """
     row = session.one(
         "SELECT seq, annotator, kind, ask, event, label, state, reason FROM answers WHERE id = ?", (identifier,)
     )
@@ -198,10 +217,12 @@ def undo(session: Session, state: State, annotator: str, identifier: str) -> dic
     later = session.value("SELECT count(*) FROM answers WHERE annotator = ? AND seq > ?", (annotator, seq))
     if later >= UNDOABLE:
         raise Problem("not_undoable", f"the answer {identifier!r} is not among your last {UNDOABLE}.")
-    take_back(session, state, identifier, before, "undone")
-    if kind != "skip" and label is not None:
-        state.count("answers", -1)
-        state.count_class("labeled", label, -1)
+    taken = _standing(session, number, annotator) if kind == "answer" else [Said(identifier, label, before)]
+    for said in taken:
+        take_back(session, state, said.id, said.state, "undone")
+        if kind != "skip":
+            state.count("answers", -1)
+            state.count_class("labeled", said.label, -1)
     returned = None
     if number is not None:
         ask = find(session, number)
@@ -212,22 +233,37 @@ def undo(session: Session, state: State, annotator: str, identifier: str) -> dic
                 session.execute("UPDATE asks SET skips = ? WHERE id = ?", (ask.skips, number))
         if _is_free(session, ask, event):
             returned = lease_again(session, state, annotator, ask)
-    return {"answer_id": identifier, "outcome": "correction" if before == "learned" else "withdrawn", "ask": returned}
+    outcome = "correction" if any(said.state == "learned" for said in taken) else "withdrawn"
+    return {"answer_id": identifier, "outcome": outcome, "ask": returned}
 
 
 def _is_free(session: Session, ask: Ask, event: int) -> bool:
     """Whether an ask has no answer that counts, and is in nobody's hands."""
-    if ask.state in ("leased", "expired"):
+    if ask.state in ("leased", "expired") or _is_bad(session, ask):
         return False
     return not session.value(
         "SELECT count(*) FROM answers WHERE event = ? AND state IN ('waiting', 'learned')", (event,)
     )
 
 
+def _is_bad(session: Session, ask: Ask) -> bool:
+    """Whether an ask is closed as bad data, and that was not taken back."""
+    return ask.state == "closed" and bool(
+        session.value(
+            "SELECT count(*) FROM answers WHERE ask = ? AND kind = 'skip' AND reason = 'bad_data' "
+            "AND state = 'skipped'",
+            (ask.id,),
+        )
+    )
+
+
 def label(
     session: Session, state: State, source: str, event_id: str, place: int, identifier: str | None, replace: bool
 ) -> dict[str, Any]:
-    """A label by event from any source: late truth, another tool. What the source says already changes nothing."""
+    """A label by event from any source: late truth, another tool. What the source says already changes nothing.
+
+    One for an event that somebody called bad data is kept as extra, unless it is to ``replace`` that judgement.
+    """
     row = session.one("SELECT seq, asked FROM events WHERE id = ?", (event_id,))
     if row is None:
         raise Problem("unknown_event", f"there is no event {event_id!r}; send it to /v1/events first, then its label.")
@@ -235,8 +271,8 @@ def label(
     said = {"event": event_id, "label": state.classes[place]}
     digest = digest_of([said, "label"])
     if identifier is not None:
-        before = session.one("SELECT digest, response, state FROM answers WHERE id = ?", (identifier,))
-        if before is not None and bytes(before[0]) == digest and before[2] != "undone":
+        before = session.one("SELECT digest, response FROM answers WHERE id = ?", (identifier,))
+        if before is not None and bytes(before[0]) == digest:
             return {**msgspec.json.decode(before[1]), "duplicate": True}
         if before is not None:
             raise Problem("answer_id_reused", f"the id {identifier!r} was used for another label; make a new one.")
@@ -246,7 +282,8 @@ def label(
         (event,),
     )
     status = "waiting"
-    if valid is not None and valid[1] == place:
+    bad = valid is None and not replace and ask and _is_bad(session, find(session, ask))
+    if bad or (valid is not None and valid[1] == place):
         if identifier is None and (said_before := _said_before(session, event, source, place)) is not None:
             return {**said_before, "duplicate": True}
         status = "extra"

@@ -46,7 +46,11 @@ def unpacked(content: bytes, encoding: str, most: int) -> bytes:
 
 
 def too_large(most: int) -> Problem:
-    return Problem("body_too_large", f"the body has more than {most:,} bytes; send less at a time.")
+    return Problem(
+        "body_too_large",
+        f"the body has more than {most:,} bytes; send it in pieces, or stop the service and take a file in with "
+        "'askance import'.",
+    )
 
 
 def parse(content: bytes, depth: int) -> Any:

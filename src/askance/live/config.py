@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from askance.errors import InvalidParameter
+from askance.errors import AskanceError, InvalidParameter
 from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 
@@ -19,6 +19,9 @@ ALGORITHM = "auto"
 HASH_BITS, AUTO_HASH_BITS, AUTO_HASH_BITS_OF_MANY = 18, 16, 14
 """Columns for words and categories, as a power of two. ``auto`` keeps twelve learners, and one of each for each class
 where there are more than two: 18 MB for two classes, 4 MB for each of several."""
+
+MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
+SHORTEST_LEASE = 1.0
 
 DEFAULT_FILE = "askance.toml"
 
@@ -121,7 +124,8 @@ def seconds(value: Any, name: str) -> float:
         return float(value)
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhd])\s*", value) if isinstance(value, str) else None
     if found is None:
-        raise InvalidParameter(f"{name} must be a duration such as 30, '10m', '2h' or '7d', got {value!r}.")
+        first = "'30s'" if isinstance(value, str) else "30 (seconds)"
+        raise InvalidParameter(f"{name} must be a duration such as {first}, '10m', '2h' or '7d', got {value!r}.")
     return float(found[1]) * SECONDS[found[2]]
 
 
@@ -138,7 +142,7 @@ def load(path: str | Path, store: str | None = None) -> Config:
         raise InvalidParameter(f"{str(path)!r} is not TOML: {error}.") from None
     try:
         return from_document({"name": path.stem, **document}, path.parent, store)
-    except InvalidParameter as error:
+    except AskanceError as error:
         raise InvalidParameter(f"{str(path)!r}: {error}") from None
 
 
@@ -149,6 +153,11 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
     place = store or _text(document.get("store", "askance.db"), "store")
     if not is_postgres(place):
+        if scheme := re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place):
+            raise InvalidParameter(
+                f"store must be a file or an address such as 'postgresql://user@host/database'; {scheme[0]!r} is not "
+                "known."
+            )
         place = str(folder / place)
     model = _model(document)
     return Config(
@@ -190,8 +199,8 @@ def _model(document: dict[str, Any]) -> Model:
         algorithm=algorithm,
         parameters=_table(table, "parameters"),
         seed=_whole(table.get("seed", 0), "model.seed", 0),
-        hash_bits=_whole(table.get("hash_bits", bits), "model.hash_bits", 1, 24),
-        ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, 5),
+        hash_bits=_whole(table.get("hash_bits", bits), "model.hash_bits", 1, MOST_HASH_BITS),
+        ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, MOST_NGRAMS),
     )
     from askance.live.learner import Learner
 
@@ -222,6 +231,8 @@ def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple
         value, full = table[item.name], f"{name}.{item.name}"
         if item.name in durations:
             values[item.name] = seconds(value, full)
+            if item.name == "lease" and values[item.name] < SHORTEST_LEASE:
+                raise InvalidParameter(f"{full} must be one second or more, got {value!r}.")
         elif isinstance(item.default, str):
             values[item.name] = _text(value, full)
         elif isinstance(item.default, float):
@@ -229,8 +240,12 @@ def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple
                 raise InvalidParameter(f"{full} must be a number of 0 or more, got {value!r}.")
             values[item.name] = float(value)
         else:
-            values[item.name] = _whole(value, full, 0 if item.name in ("port", "disk_reserve") else 1)
+            least, most = _RANGES.get(item.name, (1, GREATEST))
+            values[item.name] = _whole(value, full, least, most)
     return kind(**values)
+
+
+_RANGES = {"port": (0, LAST_PORT), "disk_reserve": (0, GREATEST)}
 
 
 def _table(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -246,9 +261,11 @@ def _text(value: Any, name: str) -> str:
     return value
 
 
-def _whole(value: Any, name: str, least: int, most: int = 2**53) -> int:
+def _whole(value: Any, name: str, least: int, most: int = GREATEST) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InvalidParameter(f"{name} must be a whole number, {least} or more, got {value!r}.")
+        is_above = isinstance(value, int) and value > most
+        wanted = f" from {least} to {most}" if is_above or most < GREATEST else f", {least} or more"
+        raise InvalidParameter(f"{name} must be a whole number{wanted}, got {value!r}.")
     return value
 
 

@@ -83,6 +83,8 @@ class Engine:
         with self.database.write() as session:
             name_store(session, self.state)
             follow_settings(session, self.state)
+            if self.state.checkpoint < int(session.value("SELECT max(seq) FROM checkpoints") or 0):
+                self._checkpoint(session)  # the newest could not be used: the next start must not read the log again
             self.state.keep(session)
         warm_up(self.config)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -92,10 +90,7 @@ def as_csv(page: list[Row], answers: dict[int, Row], classes: list[str], names: 
 
     Fields that the first events did not have are in a last column, ``other``, as JSON; so is, in an array, the whole
     event where columns cannot say it: names with dots, lists of objects, what is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if head:
-        writer.writerow([safe(name) for name in (*CSV_COLUMNS, *(f"fields.{name}" for name in names), "other")])
+    lines = [_line((*CSV_COLUMNS, *(f"fields.{name}" for name in names), "other"))] if head else []
     known = set(names)
     for item in as_objects(page, answers, classes):
         flat = flatten(item["fields"])
@@ -109,13 +104,24 @@ def as_csv(page: list[Row], answers: dict[int, Row], classes: list[str], names: 
             prediction["model"], int(item["ask"] is not None), int(bool(item["ask"] and item["ask"]["audit"])),
         ]  # fmt: skip
         cells = [*first, *(_cell(flat.get(name)) for name in names), as_json(other) if other else ""]
-        writer.writerow([safe(cell) for cell in cells])
-    return out.getvalue()
+        lines.append(_line(cells))
+    return "".join(lines)
+
+
+def _line(cells: Iterable[Any]) -> str:
+    """A line of CSV. Not every version of ``csv.writer`` puts a lone carriage return in quotes, which readers need."""
+    texts = ("" if cell is None else str(safe(cell)) for cell in cells)
+    return ",".join('"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text for text in texts) + "\n"
 
 
 def is_our_csv(head: list[str]) -> bool:
     """Whether a table was written by ``as_csv``."""
     return head[: len(CSV_COLUMNS)] == CSV_COLUMNS and head[-1] == "other"
+
+
+def begins_as_our_csv(text: str) -> bool:
+    """Whether a text begins as what ``as_csv`` wrote."""
+    return text.startswith(",".join(CSV_COLUMNS) + ",")
 
 
 def as_item_again(row: dict[str, str]) -> dict[str, Any]:
@@ -183,5 +189,6 @@ def unsafe(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
 
 
+_QUOTED = re.compile(r'[",\r\n]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

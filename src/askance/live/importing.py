@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from askance.errors import InvalidInput
 from askance.live import answers
 from askance.live.body import parse
 from askance.live.engine import Engine
-from askance.live.export import as_item_again, is_our_csv
-from askance.live.ingest import Event, name_of, read_event
+from askance.live.export import as_item_again, begins_as_our_csv, is_our_csv
+from askance.live.ingest import Event, as_json, name_of, read_event
 from askance.live.problems import Problem
 from askance.live.state import State
 from askance.live.store.database import Session
@@ -21,6 +22,7 @@ from askance.live.store.database import Session
 CHUNK = 200
 MOST_PROBLEMS = 100
 LONGEST_CELL = 10_000_000
+ENOUGH_TO_TELL = 200
 
 
 def import_items(engine: Engine, items: Iterable[Any], source: str) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def as_item(value: Any, label: str = "label") -> Any:
     """One of our lines, a task of Label Studio, or a flat object, as {"id", "fields", "time", "label"}."""
     if not isinstance(value, dict):
         return value
-    if "data" in value and ("annotations" in value or "completions" in value):
+    if _is_task(value):
         return label_studio(value)
     inner = {name: cell for name, cell in value.items() if name not in ("id", "time", label)}
     if isinstance(value.get("fields"), dict) or not inner:
@@ -109,8 +111,21 @@ def as_item(value: Any, label: str = "label") -> Any:
     return {"id": value.get("id"), "time": value.get("time"), "label": value.get(label), "fields": inner}
 
 
+def _is_task(value: dict[str, Any]) -> bool:
+    """Whether an object is a task of Label Studio, annotated or not, rather than one with a field called data."""
+    return (
+        isinstance(value.get("data"), dict)
+        and not isinstance(value.get("fields"), dict)
+        and (not _OF_TASKS.isdisjoint(value) or value.keys() <= _OF_BARE_TASKS)
+    )
+
+
+_OF_TASKS = {"annotations", "completions", "predictions"}
+_OF_BARE_TASKS = {"id", "data", "meta"}
+
+
 def label_studio(task: dict[str, Any]) -> dict[str, Any]:
-    """An exported task of Label Studio: its data, and the first choice of its annotations."""
+    """An exported task of Label Studio: its data, and the first choice of its annotations that were not cancelled."""
     data = task.get("data")
     number = task.get("id")
     return {
@@ -122,7 +137,8 @@ def label_studio(task: dict[str, Any]) -> dict[str, Any]:
 
 def _choices(task: dict[str, Any]) -> Iterator[str]:
     for annotation in task.get("annotations") or task.get("completions") or []:
-        results = annotation.get("result") if isinstance(annotation, dict) else None
+        is_valid = isinstance(annotation, dict) and annotation.get("was_cancelled") is not True
+        results = annotation.get("result") if is_valid else None
         for result in results if isinstance(results, list) else []:
             value = result.get("value") if isinstance(result, dict) else None
             for choice in (value.get("choices") or []) if isinstance(value, dict) else []:
@@ -133,10 +149,11 @@ def _choices(task: dict[str, Any]) -> Iterator[str]:
 def read_file(path: Path, depth: int, label: str = "label") -> Iterator[Any]:
     """The items of a file: .csv, .json (an array) or lines of JSON; a line that cannot be read is a problem."""
     if path.suffix == ".csv":
-        try:
-            yield from _read_table(path, label)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InvalidInput(f"{path.name!r} cannot be read as CSV in UTF-8: {error}.") from None
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            try:
+                yield from _read_table(file, depth, label)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise InvalidInput(f"{path.name!r} cannot be read as CSV in UTF-8: {error}.") from None
         return
     with path.open("rb") as lines:
         if lines.peek(1)[:1] == b"[":
@@ -150,13 +167,34 @@ def read_file(path: Path, depth: int, label: str = "label") -> Iterator[Any]:
                     yield Problem(problem.code, f"line {number} of {path.name!r}: {problem.detail}")
 
 
-def _read_table(path: Path, label: str) -> Iterator[Any]:
+def is_table(content: bytes, content_type: str) -> bool:
+    """Whether a body is CSV: it is said to be, or begins as our own does."""
+    is_said = content_type.partition(";")[0].strip().lower() == "text/csv"
+    return is_said or begins_as_our_csv(content[:ENOUGH_TO_TELL].decode("utf-8-sig", "replace"))
+
+
+def read_table(content: bytes, depth: int, most: int) -> list[Any]:
+    """The items of a body that is CSV, at most so many."""
+    try:
+        rows = _read_table(io.StringIO(content.decode("utf-8-sig"), newline=""), depth, "label")
+        found = list(islice(rows, most + 1))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise Problem("malformed", f"the body cannot be read as CSV in UTF-8: {error}.") from None
+    if len(found) > most:
+        raise Problem("invalid", f"there are more than {most:,} lines; send at most so many at a time.")
+    return found
+
+
+def _read_table(file: TextIO, depth: int, label: str) -> Iterator[Any]:
     csv.field_size_limit(LONGEST_CELL)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file)
-        is_ours = is_our_csv(list(rows.fieldnames or []))
-        for row in rows:
-            if is_ours:
-                yield as_item_again(row)
-            else:
-                yield as_item({name: cell for name, cell in row.items() if name and cell not in ("", None)}, label)
+    rows = csv.DictReader(file)
+    is_ours = is_our_csv(list(rows.fieldnames or []))
+    for row in rows:
+        if is_ours:
+            item = as_item_again(row)
+        else:
+            item = as_item({name: cell for name, cell in row.items() if name and cell not in ("", None)}, label)
+        try:
+            yield parse(as_json(item).encode(), depth)  # what no JSON may say, no cell may
+        except Problem as problem:
+            yield Problem(problem.code, f"line {rows.line_num}: {problem.detail}")

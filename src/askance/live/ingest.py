@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -25,7 +26,10 @@ LONGEST_TIME = 64
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
 LEAST_INFORMATIVE = 0.02
 
+LEAST_WHOLE, GREATEST_WHOLE = -(2**63), 2**64 - 1
+
 _canonical = msgspec.json.Encoder(order="sorted")
+_LONG_NUMBER = re.compile("[0-9]{19}")
 
 
 class Event(NamedTuple):
@@ -100,9 +104,32 @@ def read_event(item: Any, event_bytes: int) -> Event:
     if time is not None:
         _check_time(time)
     text = as_json(fields)
-    if len(text) > event_bytes:
-        raise Problem("event_too_large", f"the event has {len(text):,} bytes; at most {event_bytes:,} are taken.")
+    size = len(text) if text.isascii() else len(text.encode())
+    if size > event_bytes:
+        raise Problem("event_too_large", f"the event has {size:,} bytes; at most {event_bytes:,} are taken.")
+    if _LONG_NUMBER.search(text):
+        _check_whole_numbers(fields)
     return Event(identifier, digest_of([fields, time]), fields, text, None if time is None else as_json(time))
+
+
+def _check_whole_numbers(fields: dict[str, Any]) -> None:
+    """Refuse whole numbers beyond 64 bits, which few readers of JSON keep as they are."""
+    level: list[tuple[str, Any]] = list(fields.items())
+    while level:
+        inner: list[tuple[str, Any]] = []
+        for name, value in level:
+            if value.__class__ is int and not LEAST_WHOLE <= value <= GREATEST_WHOLE:
+                raise Problem(
+                    "invalid",
+                    f"field {name!r}: whole numbers have at most 64 bits, got {str(value)[:40]}; send it as text, or "
+                    "with a decimal point.",
+                    field=name,
+                )
+            if value.__class__ is dict:
+                inner += [(f"{name}.{key}", part) for key, part in value.items()]
+            elif value.__class__ is list:
+                inner += [(f"{name}.{place}", part) for place, part in enumerate(value)]
+        level = inner
 
 
 def _check_time(value: Any) -> None:

@@ -2,8 +2,8 @@
 
 Two things move it: an event (``decide``), which moves the running statistics of the features and takes one random
 number, whatever becomes of it; and an answer (``learn``). The clock, the queue and the store have no
-part in it: the same sequence gives the same model, bit for bit, in one process or over ten restarts. It belongs to
-one thread.
+part in it: the same sequence gives the same model, bit for bit, in one process or over ten restarts. One thread moves
+it; others may ask it for predictions meanwhile, which wait for what that thread does to it, and never for the store.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -92,6 +93,7 @@ class Learner:
 
     def __init__(self, model: Model, asking: Asking, most_fields: int = 10_000) -> None:
         self.model = model
+        self._lock = threading.RLock()  # a prediction borrows the running statistics for a moment
         self.classes = list(model.classes)
         self._place = {label: place for place, label in enumerate(self.classes)}
         self.most_fields = most_fields
@@ -105,8 +107,11 @@ class Learner:
 
     def follow(self, asking: Asking) -> None:
         """Ask as much as these settings say from now on."""
-        self.exploring.settings = asking
-        self.clf.budget = classifier(self.model, asking).budget
+        with self._lock:
+            self.exploring.settings = asking
+            self.clf.budget = classifier(self.model, asking).budget
+            if hasattr(self.clf, "n_features_in_"):  # the account that a dump holds must be of the budget it holds
+                self.clf._open_account(self.clf._machine())
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -116,6 +121,12 @@ class Learner:
         An event whose fields cannot be used gives its error, and leaves no trace; the others are numbered in the log
         from ``after`` + 1 on. How the events are divided into calls changes nothing.
         """
+        with self._lock:
+            return self._decide_all(events, after)
+
+    def _decide_all(
+        self, events: Sequence[tuple[Mapping[str, Any], float]], after: int
+    ) -> list[Decided | AskanceError]:
         cells, times = Cells(), list[float]()
         outcomes: list[Decided | AskanceError | None] = []
         decided: list[Decided] = []
@@ -207,10 +218,13 @@ class Learner:
 
     def learn(self, answer: Answer) -> None:
         """Learn an answer, weighed and judged by what was decided when its event came."""
-        self.clf.tell(self._encode(answer.fields), self.classes[answer.label], weight=answer.weight)
-        self.calibration.learn(answer.scores, answer.label, answer.weight)
-        self.exploring.learned(answer.label)
-        self.watch.answer(answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received)
+        with self._lock:
+            self.clf.tell(self._encode(answer.fields), self.classes[answer.label], weight=answer.weight)
+            self.calibration.learn(answer.scores, answer.label, answer.weight)
+            self.exploring.learned(answer.label)
+            self.watch.answer(
+                answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received
+            )
 
     def _encode(self, fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """One event, with the running statistics left as they are; fields never seen are left out."""
@@ -228,15 +242,16 @@ class Learner:
     # --- looking -----------------------------------------------------------------------------------------
 
     def predict(self, fields: Mapping[str, Any]) -> tuple[int, list[float]]:
-        """What the model says of an event now; nothing changes."""
-        try:
-            columns, values = self._encode(fields)
-        except FieldError as error:
-            raise InvalidInput(str(error)) from None
-        if not hasattr(self.clf, "n_features_in_"):
-            return 0, [1.0 / len(self.classes)] * len(self.classes)
-        scores = self._scores(columns, values)
-        chances = self.calibration.probabilities(scores)
+        """What the model says of an event now; nothing changes. From any thread."""
+        with self._lock:
+            try:
+                columns, values = self._encode(fields)
+            except FieldError as error:
+                raise InvalidInput(str(error)) from None
+            if not hasattr(self.clf, "n_features_in_"):
+                return 0, [1.0 / len(self.classes)] * len(self.classes)
+            scores = self._scores(columns, values)
+            chances = self.calibration.probabilities(scores)
         best = int(scores[0] >= 0.0) if len(scores) == 1 else max(range(len(scores)), key=scores.__getitem__)
         return best, chances
 
@@ -244,12 +259,17 @@ class Learner:
         """The words and fields that moved the score most; positive effects speak for ``label``."""
         from askance.live.explain import explain
 
-        return explain(self, fields, label, most)
+        with self._lock:
+            return explain(self, fields, label, most)
 
     # --- the whole of it ---------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
         """All of it, for ``load``; equal models give equal bytes."""
+        with self._lock:
+            return self._dump()
+
+    def _dump(self) -> bytes:
         with tempfile.TemporaryDirectory(prefix="askance-") as folder:
             path = Path(folder) / "model"
             self.clf.save(path)

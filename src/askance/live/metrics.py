@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from askance.live.store.database import StoreError
 
 if TYPE_CHECKING:
     from askance.live.service import Service
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 WINDOW = 300.0
+PATIENCE = 2.0  # seconds to wait for a store that does not answer: the rest is told all the same
 SHOWN = {"/v1/events": "ingest", "/v1/asks/next": "next", "/v1/asks/{ask}/answer": "answer"}
 
 
@@ -33,6 +37,9 @@ class Metrics:
         self._recent: dict[str, deque[tuple[float, float]]] = {name: deque(maxlen=5000) for name in SHOWN.values()}
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.registry.register(EngineCollector(service))
+        self._service = service
+        self.stats: dict[str, Any] | None = None
+        """What the dashboard shows, as of the last look; None where the store does not answer."""
 
     def seen(self, method: str, path: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -55,6 +62,13 @@ class Metrics:
             values = sorted(seconds for moment, seconds in list(recent) if moment >= since)
             found[name] = {"p50": _at(values, 0.5), "p99": _at(values, 0.99)}
         return found
+
+    async def refresh(self) -> None:
+        """Take the dashboard's numbers, which whoever looks within a moment shares."""
+        try:
+            self.stats = await asyncio.wait_for(self._service.stats(), PATIENCE)
+        except (StoreError, TimeoutError):
+            self.stats = None
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
@@ -103,3 +117,42 @@ class EngineCollector(Collector):
         yield GaugeMetricFamily("askance_requests_running", "Requests being answered.", value=self.service.running)
         yield GaugeMetricFamily("askance_ready", "1 where /readyz says so.", value=0 if self.service.ready() else 1)
         yield CounterMetricFamily("askance_commits", "Transactions committed.", value=self.service.engine.groups)
+        if self.service.metrics.stats is not None:
+            yield from _shown(self.service.metrics.stats)
+
+
+def _shown(stats: dict[str, Any]) -> Iterator[Metric]:
+    """What the dashboard shows; what is not known yet is left out."""
+    queue, headline, budget = stats["queue"], stats["accuracy"]["headline"], stats["budget"]
+    yield _gauge("queue", "Questions that wait.", "state", {name: queue[name] for name in ("open", "leased", "parked")})
+    yield _gauge("oldest_question_seconds", "How long the oldest waits, parked ones left out; 0 without any.", "",
+                 {"": queue["oldest_seconds"] or 0.0})  # fmt: skip
+    known = {"value": headline["estimate"], "low": headline["low"], "high": headline["high"]}
+    yield _gauge("accuracy", "Share of the events predicted right, estimated, and its 95 % interval.", "estimate",
+                 known)  # fmt: skip
+    yield _gauge("accuracy_answers", "Answers that this estimate rests on.", "", {"": headline["n"]})
+    yield _gauge("accuracy_baseline", "The same of always saying the most frequent class.", "",
+                 {"": headline["baseline"]["estimate"]})  # fmt: skip
+    level = stats["drift"]["level"]
+    yield _gauge("drift", "1 at the present level; unknown: too few random checks so far.", "level",
+                 {name: int(name == level) for name in ("unknown", "none", "drift")})  # fmt: skip
+    spans = ("hour", "day", "total")
+    yield _gauge("budget_spent", "Questions asked this hour, this day and in all.", "period",
+                 {name: budget[name]["spent"] for name in spans})  # fmt: skip
+    yield _gauge("budget_limit", "The most there may be, where there is a limit.", "period",
+                 {name: budget[name]["limit"] for name in spans})  # fmt: skip
+    yield _gauge("budget_exhausted", "1 while nothing can be asked.", "", {"": int(budget["exhausted"])})
+    delay = stats["labels"]["delay_seconds"]
+    yield _gauge("label_delay_seconds", "From event to label, of recent labels.", "quantile",
+                 {"0.5": delay["median"], "0.9": delay["p90"]})  # fmt: skip
+    active = sum(person["last_hour"] > 0 for person in stats["people"])  # no names: whoever asks gets this page
+    yield _gauge("people_active", "People and programs that labeled in the last hour.", "", {"": active})
+
+
+def _gauge(name: str, help_text: str, label: str, values: dict[str, float | None]) -> GaugeMetricFamily:
+    """A gauge with a value for each of what ``label`` can be, or one without a label; None is left out."""
+    family = GaugeMetricFamily(f"askance_{name}", help_text, labels=[label] if label else [])
+    for value_of, value in values.items():
+        if value is not None:
+            family.add_metric([value_of] if label else [], value)
+    return family

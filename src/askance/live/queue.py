@@ -117,13 +117,7 @@ def lengths(session: Session) -> dict[str, int]:
 def _nothing(session: Session, state: State, annotator: str, now: float) -> Nothing:
     length = lengths(session)
     if length["open"]:
-        back = session.value(
-            "SELECT min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
-            "WHERE s.annotator = ? AND s.until > ? AND a.state = 'open'",
-            (annotator, now),
-        )
-        wait = max(1, min(60, int(back - now) + 1)) if back and back < FOR_EVER else 30
-        return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", wait)
+        return _put_off(session, annotator, now, length["open"])
     if length["leased"]:
         own = session.value("SELECT count(*) FROM asks WHERE state = 'leased' AND annotator = ?", (annotator,))
         whose = "your own hands" if own == length["leased"] else "somebody's hands"
@@ -134,7 +128,34 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
     if budget["exhausted"]:
         until = f" until {budget['next_at']}" if budget["next_at"] else ""
         return Nothing("budget_spent", f"The budget of questions is spent{until}.", 60)
-    return Nothing("nothing_asked", "Every question is answered; the next uncertain event becomes one.", 5)
+    if budget["pace"]:
+        return Nothing("budget_paced", budget["pace"]["detail"], 15)
+    unanswered = [
+        f"{number:,} {words}"
+        for number, words in (
+            (state.totals["expired"], "expired without an answer"),
+            (length["parked"], "parked, since several people were unsure"),
+        )
+        if number
+    ]
+    why = f"No question is open ({', '.join(unanswered)})" if unanswered else "Every question is answered"
+    return Nothing("nothing_asked", f"{why}; the next uncertain event becomes one.", 5)
+
+
+def _put_off(session: Session, annotator: str, now: float, n_open: int) -> Nothing:
+    """Questions are open, but this annotator skipped them all: which come back to them, and when."""
+    row = session.one(
+        "SELECT count(*), min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
+        "WHERE s.annotator = ? AND s.until > ? AND s.until < ? AND a.state = 'open'",
+        (annotator, now, FOR_EVER),
+    )
+    later, back = row if row is not None else (0, None)
+    if not later:
+        return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", 30)
+    which = "every question that is open" if later == n_open else "some questions, and the others wait for other people"
+    comes = "it comes" if later == 1 else "the first comes"
+    wait = max(1, min(60, int(back - now) + 1))
+    return Nothing("all_skipped", f"You put off {which}; {comes} back to you at {iso(back)}.", wait)
 
 
 def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
@@ -207,9 +228,9 @@ def how_often(probability: float) -> str:
 
 
 def release_overdue(session: Session, now: float) -> int:
-    """Leases that ended give their asks back."""
+    """Leases that ended give their asks back; who had one last may renew it as long as nobody else has taken it."""
     return session.execute(
-        "UPDATE asks SET state = 'open', annotator = NULL, deadline = NULL WHERE state = 'leased' AND deadline <= ?",
+        "UPDATE asks SET state = 'open', deadline = NULL WHERE state = 'leased' AND deadline <= ?",
         (now,),
     )
 
@@ -225,12 +246,10 @@ def expire(session: Session, state: State, now: float) -> None:
 
 
 def renew(session: Session, state: State, annotator: str, number: int, token: str) -> dict[str, Any]:
-    """Hold on to a lease."""
+    """Hold on to a lease, or to one that ran out and that nobody took; not to one skipped or given back."""
     now = state.clock.now()
     ask = find(session, number)
-    overdue = ask.state == "open" and ask.token == token
-    held = ask.state == "leased" and ask.annotator == annotator and ask.token == token
-    if not held and not overdue:
+    if ask.state not in ("open", "leased") or ask.annotator != annotator or ask.token != token:
         raise Problem(
             "stale_token", f"the lease {token!r} of ask {number} is no longer yours; take another with /v1/asks/next."
         )

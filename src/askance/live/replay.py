@@ -32,7 +32,7 @@ def newest_checkpoint(session: Session, config: Config) -> tuple[Learner, int]:
                 raise ValueError("its hash differs")
             return Learner.load(found, config.model, config.server.fields), int(seq)
         except Exception as error:  # damaged or of another version: an older one, or the log alone, will do
-            log.warning("checkpoint %s is not used: %s", seq, error)
+            log.warning("checkpoint %s is not used, so that more of the log is read again: %s", seq, error)
     return Learner(config.model, Asking(), config.server.fields), 0
 
 

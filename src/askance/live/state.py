@@ -49,8 +49,9 @@ class State:
             int(session.value(f"SELECT max(seq) FROM {name}") or 0) for name in ("events", "learned", "settings")
         )
         self.due = session.value("SELECT min(due) FROM answers WHERE state = 'waiting'")
-        self.learner, self.checkpoint = newest_checkpoint(session, self.config)
-        replay(session, self.learner, self.checkpoint, self.seq)
+        learner, self.checkpoint = newest_checkpoint(session, self.config)
+        replay(session, learner, self.checkpoint, self.seq)
+        self.learner = learner  # whole, for those who look from other threads
         self.checkpoint_time = self.clock.now()
         self.dirty = False
         self.looked_at = -1

@@ -63,6 +63,9 @@ class Streams:
             return
         from askance.live.service import SECURITY
 
+        if scope["path"] == "/metrics":
+            for service in self.services.values():
+                await service.metrics.refresh()
         response = self._answer(scope["method"], scope["path"], name)
         response.raw_headers.extend(SECURITY)
         await response(scope, receive, send)

@@ -66,14 +66,16 @@ class Choice:
                 return {"algorithm": row["name"], "parameters": row["parameters"] | given}
         return {"algorithm": name, "parameters": given}
 
-    def make(self, classes: Any, n_features: int | None = None) -> Any:
-        """The classifier."""
+    def make(self, classes: Any, n_features: int | None = None, positive: int | None = None) -> Any:
+        """The classifier; ``positive`` is the place among the classes of the one that costs and F1 are about."""
         import askance
 
         for letter in self.parameters:
             if letter in SET_APART:
                 raise InvalidParameter(f"{letter!r} is no parameter of an algorithm; it is set on its own.")
         name, parameters = self.resolve(2 if classes is None else len(classes))
+        if positive == 0:
+            parameters = about_the_first(parameters)
         more: dict[str, Any] = {"explore": self.explore} if self.explore else {}
         if n_features is not None:
             more["n_features"] = n_features
@@ -87,6 +89,20 @@ class Choice:
             **more,
             **parameters,
         )
+
+
+def about_the_first(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of ``auto``, whose objectives are about the second class, where the first is the positive one.
+
+    >>> about_the_first({"costs": {"fn": 9, "fp": 1}})
+    {'costs': {'fn': 1, 'fp': 9}}
+    """
+    if parameters.get("objective") == "f1":
+        raise InvalidParameter(
+            "the objective f1 is about the second class; name no other as the positive one, or give costs instead."
+        )
+    costs = parameters.get("costs")
+    return parameters if costs is None else parameters | {"costs": {"fn": costs["fp"], "fp": costs["fn"]}}
 
 
 def named(text: str, settings: Iterable[str] = ()) -> tuple[str, dict[str, Any]]:

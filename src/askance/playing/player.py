@@ -127,7 +127,8 @@ class Player:
                 )
             if self.given is None:
                 refuse_quantities(classes, len(y), self.stream.name)
-            self.clf = self.choice.make(classes.tolist())
+            positive = self._positive(classes) if len(classes) == 2 else None
+            self.clf = self.choice.make(classes.tolist(), positive=positive)
         self.totals = Totals(classes, self._positive(classes))
         return self.totals
 

@@ -167,6 +167,27 @@ def test_two_tabs_never_show_the_same_question(desk):
     assert first & second == set()
 
 
+def test_an_answer_given_on_two_devices_is_taken_back_as_one(desk, visit):
+    phone = visit(desk.service)
+    first = desk.sees_question()
+    assert phone.sees_question() == first  # one person has the same question on both
+    for device in (desk, phone):
+        device.press("2")
+        device.badge("saved")
+    assert desk.wait_for_answers(2)[0]["state"] == "extra"
+    desk.service.wait_until_learned(3)
+    phone.press("z")
+    phone.badge("saved")
+    phone.page.wait_for_function("() => document.querySelector('#history-list li').dataset.state === 'undone'")
+    assert {answer["state"] for answer in desk.answers()} == {"undone"}
+    assert not phone.page.locator("#toast").is_visible()
+    assert phone.sees_question() == first
+    phone.press("1")
+    assert [answer["label"] for answer in desk.wait_for_answers(3)] == ["ham", "spam", "spam"]
+    desk.service.wait_until_learned(4)
+    assert desk.answers()[0]["state"] == "learned"
+
+
 def test_a_held_key_answers_once(desk):
     desk.page.keyboard.down("1")
     for _ in range(30):

@@ -21,7 +21,14 @@ from __future__ import annotations
 import numpy as np
 
 from askance.learner.auto.classes import MEMORY, class_weight, line_between, note_answer, note_prediction
-from askance.learner.auto.evidence import note_event, note_evidence, note_given, note_reason, predicted_then
+from askance.learner.auto.evidence import (
+    is_correction,
+    note_event,
+    note_evidence,
+    note_given,
+    note_reason,
+    predicted_then,
+)
 from askance.learner.auto.layout import (
     GIVEN,
     LEADER,
@@ -169,7 +176,8 @@ def learn(parameters, state, event, answer, said, weight):
         learn_given(parameters, state, event, answer, said, 1.0)
     else:
         classes = n_classes(state)
-        note_reason(state, classes, said, are_at_odds(parameters, state, said.predicted))
+        if not is_correction(state):
+            note_reason(state, classes, said, are_at_odds(parameters, state, said.predicted))
         note_evidence(state, classes, answer, predicted_then(state, said.predicted), weight, 1.0)
         learn_answer(parameters, state, event, answer, weight ** parameters[IMPORTANCE], 1.0)
 

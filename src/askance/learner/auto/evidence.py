@@ -75,9 +75,14 @@ def note_evidence(state, classes, answer, predicted, weight, sign):
 
 def predicted_then(state, predicted):
     """What was predicted when the event came, as far as that is known; it is known once."""
-    then = int(state.extra[PREDICTED_THEN])
+    then = abs(int(state.extra[PREDICTED_THEN]))
     state.extra[PREDICTED_THEN] = 0.0
     return then - 1 if then > 0 else predicted
+
+
+def is_correction(state):
+    """Whether the answer takes the place of another, which was bought: this one is no further label."""
+    return state.extra[PREDICTED_THEN] < 0.0
 
 
 def note_given(state, classes, answer, predicted):

@@ -20,6 +20,7 @@ from askance.learner.compile import on_its_own
 from askance.learner.pacing import LEAD, adjust, haste, keep_for_a_while, resume, scaled, settle, suspend
 
 HEAD = 40.0  # labels to begin with
+SMALL_HEAD = 20.0  # where a rate was promised: of 64 labels or more, it is within two standard deviations of a coin
 SPREAD = 4.0  # events for each label until half of the others are spent
 
 
@@ -54,10 +55,12 @@ def spread(budget: Any) -> Any:
     """The budget, spread over the stream with some of it at the beginning, wherever the user left that open.
 
     >>> spread(0.02), spread(500), spread(Rate(0.02))
-    (Rate(r=0.02, burst=40.0), Gradual(n=500), Rate(r=0.02, burst=10.0))
+    (Rate(r=0.02, burst=40.0), Gradual(n=500), Rate(r=0.02, burst=20.0))
     """
     if isinstance(budget, float | np.floating) and 0.0 < budget < 1.0:
         return Rate(float(budget), burst=HEAD)
+    if type(budget) is Rate and budget.burst == Rate.burst:
+        return Rate(budget.r, burst=SMALL_HEAD)
     if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
         return Gradual(int(budget))
     if type(budget) is Fixed:

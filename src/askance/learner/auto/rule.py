@@ -225,8 +225,9 @@ class Committee(UpdateRule):
         """The budget, spread over the stream with some of it at the beginning, wherever the user left that open."""
         return spread(budget)
 
-    def recall(self, state: State, predicted: int | None) -> None:
-        state.extra[PREDICTED_THEN] = 0.0 if predicted is None else predicted + 1.0
+    def recall(self, state: State, predicted: int | None, correction: bool = False) -> None:
+        sign = -1.0 if correction else 1.0
+        state.extra[PREDICTED_THEN] = 0.0 if predicted is None else sign * (predicted + 1.0)
 
     def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
         note_evidence(state, committee.n_classes(state), answer, predicted, 1.0 / probability, -1.0)

@@ -80,8 +80,13 @@ def summary(fields: dict[str, Any]) -> str:
     texts = [value for value in fields.values() if isinstance(value, str)]
     longest = max(texts, key=len, default="")
     if len(longest.split()) < 3:
-        longest = ", ".join(f"{name}: {value}" for name, value in list(fields.items())[:8])
+        longest = ", ".join(f"{name}: {_plain(value)}" for name, value in list(fields.items())[:8])
     return longest if len(longest) <= LONGEST_SUMMARY else longest[: LONGEST_SUMMARY - 1] + "…"
+
+
+def _plain(value: Any) -> str:
+    """A value as the pages show it: JSON, but a text without its quotes."""
+    return (value or "(empty)") if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 @route("POST", "/v1/answers/{answer}/undo", "label")

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from askance.live.auth import note
 from askance.live.body import parse_lines
 from askance.live.export import as_csv, as_objects, field_names, rows
-from askance.live.importing import as_item, import_items
+from askance.live.importing import as_item, import_items, is_table, read_table
 from askance.live.problems import Problem
 from askance.live.routing import Request, json_response, route
 from askance.live.service import Service
@@ -65,20 +65,25 @@ async def export_csv(service: Service, request: Request) -> Response:
     return StreamingResponse(lines(), headers=headers, media_type="text/csv; charset=utf-8")
 
 
+def _as_items(values: list[Any]) -> list[Any]:
+    return [value if isinstance(value, Problem) else as_item(value) for value in values]
+
+
 @route("POST", "/v1/import", "admin")
 async def import_lines(service: Service, request: Request) -> Response:
-    """Take in what an export wrote, lines of {"fields", "label"?, "id"?, "time"?}, or an export of Label Studio."""
+    """Take in what an export wrote, lines of {"fields", "label"?, "id"?, "time"?}, CSV, or tasks of Label Studio."""
     actor = request.user.name
-    if request.body.lstrip().startswith(b"["):
-        values = request.json()
+    loop = asyncio.get_running_loop()
+    if is_table(request.body, request.header("content-type")):
+        items = await loop.run_in_executor(None, read_table, request.body, request.depth, MOST_LINES)
+    elif request.body.lstrip().startswith(b"["):
+        items = _as_items(request.json())
     else:
-        values = parse_lines(request.body, request.depth, MOST_LINES)
-    items = [value if isinstance(value, Problem) else as_item(value) for value in values]
+        items = _as_items(parse_lines(request.body, request.depth, MOST_LINES))
 
     def noted(session: Session, now: float, done: dict[str, Any]) -> None:
         note(session, now, actor, "import", {name: count for name, count in done.items() if name != "problems"})
 
-    loop = asyncio.get_running_loop()
     done = await loop.run_in_executor(None, import_items, service.engine, items, actor)
     await service.engine.do(lambda session, state: noted(session, state.clock.now(), done))
     return json_response(done)

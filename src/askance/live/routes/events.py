@@ -74,18 +74,17 @@ async def predict(service: Service, request: Request) -> Response:
     """What the model says of an event now; nothing is stored."""
     event = read_event(request.documents(1), service.config.server.event_bytes)
 
-    def look(session: Session, state: State) -> dict[str, Any]:
-        return _now(state, event.fields)
-
-    return json_response(await service.engine.do(look))
+    return json_response(await asyncio.to_thread(_now, service.engine.state, event.fields))
 
 
 def _now(state: State, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the model says, whether the store can be written or not."""
+    learner = state.learner
     try:
-        best, chances = state.learner.predict(fields)
+        best, chances = learner.predict(fields)
     except InvalidInput as error:
         raise Problem("invalid", str(error)) from None
-    return _prediction(state, best, [round(chance, 6) for chance in chances], state.learner.version)
+    return _prediction(state, best, [round(chance, 6) for chance in chances], learner.version)
 
 
 def _prediction(state: State, predicted: int, chances: list[float], version: int) -> dict[str, Any]:
@@ -136,5 +135,5 @@ async def show(service: Service, request: Request) -> Response:
         return found
 
     found = await service.read(look)
-    found["now"] = await service.engine.do(lambda session, state: _now(state, found["fields"]))
+    found["now"] = await asyncio.to_thread(_now, state, found["fields"])
     return json_response(found)

@@ -31,7 +31,8 @@ async def version(service: Service, request: Request) -> Response:
 
 @route("GET", "/metrics", None)
 async def metrics(service: Service, request: Request) -> Response:
-    """Counters and histograms for Prometheus."""
+    """Counters, gauges and histograms for Prometheus."""
+    await service.metrics.refresh()
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -1,5 +1,7 @@
 // Requests to the service. A Problem is what the service says; Unreachable is no answer at all.
 
+import { parse } from "./exact.js";
+
 const OTHER_STORE = "other_store";
 
 export class Problem extends Error {
@@ -44,7 +46,7 @@ export async function request(method, path, body, options = {}) {
   if (response.status === 204) return { nothing: true, headers: response.headers, retryAfter };
   let document;
   try {
-    document = await response.json();
+    document = parse(await response.text());
   } catch {
     // A proxy's page, or a connection cut in the middle of the answer.
     if (response.ok) throw new Unreachable("the answer was cut");

@@ -150,7 +150,8 @@ export const CARDS = [
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
       const parts = Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total });
       const limited = parts.filter(([, part]) => part.limit !== null).map(([name, part]) => `${count(part.spent)} of ${count(part.limit)} ${name}`);
-      return limited.length ? `No: ${limited.join(", ")}.` : `There is no limit but ${shareOf(budget)}; ${some(budget.total.spent, "question")} asked so far.`;
+      const spread = budget.pace ? ` The rest is spread over the ${budget.pace.period}, about one question every ${duration(budget.pace.seconds)}.` : "";
+      return limited.length ? `No: ${limited.join(", ")}.${spread}` : `There is no limit but ${shareOf(budget)}; ${some(budget.total.spent, "question")} asked so far.`;
     },
     draw: ({ budget }, series, width, words) =>
       barsChart(width, Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total }).map(([name, { spent, limit }]) => ({
@@ -221,7 +222,7 @@ function matrix(confusion) {
     element.style.setProperty("--share", String(n / Math.max(1, sum(row))));
     return element;
   };
-  return h(
+  const box = h(
     "div", { class: "scroll-x", tabindex: "0", role: "group", "aria-label": "Confusion matrix" },
     h(
       "table", { class: confusion.labels.length > 5 ? "matrix small many" : "matrix small" },
@@ -230,4 +231,13 @@ function matrix(confusion) {
       h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto", title: confusion.labels[truth] }, confusion.labels[truth]), row.map((n, predicted) => cell(n, row, truth === predicted))))),
     ),
   );
+  box.addEventListener("scroll", () => showMore(box));
+  return [box, h("p", { class: "cue", hidden: true }, "scroll sideways for more classes →")];
+}
+
+// Once it is in the page: whether there are columns out of sight.
+export function showMore(box) {
+  const isMore = Math.abs(box.scrollLeft) + box.clientWidth < box.scrollWidth - 1;
+  box.classList.toggle("more", isMore);
+  if (box.nextElementSibling?.matches(".cue")) box.nextElementSibling.hidden = box.scrollWidth <= box.clientWidth + 1;
 }

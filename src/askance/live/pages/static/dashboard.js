@@ -1,7 +1,7 @@
 // The dashboard: numbers as they change, each card a question.
 
 import { get, logIn, post, root } from "./api.js";
-import { CARDS } from "./cards.js";
+import { CARDS, showMore } from "./cards.js";
 import { table } from "./charts.js";
 import { byId, clock, count, duration, h, number, percent } from "./dom.js";
 
@@ -47,7 +47,9 @@ function draw() {
     const drawn = card.draw(stats, series, Math.max(200, plot.clientWidth), words);
     const scrolled = plot.querySelector(".scroll-x")?.scrollLeft ?? 0;
     plot.replaceChildren(...[drawn].flat().filter(Boolean));
-    if (scrolled) plot.querySelector(".scroll-x").scrollLeft = scrolled;
+    const box = plot.querySelector(".scroll-x");
+    if (scrolled) box.scrollLeft = scrolled;
+    if (box) showMore(box);
     if (details?.open) data.replaceChildren(table(...card.table(stats, series)));
   }
   const reasons = [...(stats.paused ? ["Learning is paused; answers are kept and wait."] : []), ...stats.health.reasons];

@@ -1,7 +1,7 @@
 // No question on the table: why, and what happens next.
 
 import { logIn } from "./api.js";
-import { h, some } from "./dom.js";
+import { clock, h, some } from "./dom.js";
 
 const TITLES = {
   nothing_asked: "All caught up",
@@ -9,13 +9,16 @@ const TITLES = {
   all_skipped: "You have seen them all",
   waiting_for_events: "No events yet",
   budget_spent: "The budget of questions is spent",
+  budget_paced: "No question for the moment",
 };
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 const NEXT = {
   nothing_asked: "New questions appear here by themselves.",
   all_leased: "What they leave open comes to you.",
   all_skipped: "New questions appear here by themselves.",
   waiting_for_events: "Events are sent to POST /v1/events. Questions appear here by themselves.",
   budget_spent: "Questions go on when the budget allows; this page looks by itself.",
+  budget_paced: "New questions appear here by themselves.",
 };
 
 export function emptyView(deck, outbox) {
@@ -32,7 +35,14 @@ export function emptyView(deck, outbox) {
   if (own) return view("Saving your answers", [kept]);
   if (!deck.empty) return h("p", { class: "muted loading" }, "Fetching questions …");
   const { reason, detail } = deck.empty;
-  return view(TITLES[reason] ?? "Nothing to label now", [detail, kept, h("p", { class: "muted" }, NEXT[reason] ?? NEXT.nothing_asked)]);
+  return view(TITLES[reason] ?? "Nothing to label now", [detail.replace(TIME, localTime), kept, h("p", { class: "muted" }, NEXT[reason] ?? NEXT.nothing_asked)]);
+}
+
+// The service speaks of times in UTC.
+function localTime(time) {
+  const day = new Date(time);
+  const isToday = day.toDateString() === new Date().toDateString();
+  return isToday ? clock(time) : `${clock(time)} on ${day.toLocaleDateString("en", { weekday: "long" })}`;
 }
 
 function view(title, parts) {

@@ -5,7 +5,7 @@ import { byId, h } from "./dom.js";
 
 const SHOWN = 50;
 const WORDS = {
-  waiting: "on its way", saved: "saved", learned: "learned", extra: "saved; somebody was first", undone: "taken back",
+  waiting: "on its way", saved: "saved", learned: "learned", extra: "saved; another was first", undone: "taken back",
   superseded: "replaced", skipped: "saved", refused: "refused", undoing: "being taken back",
 };
 const REASONS = { unsure: "unsure", bad_data: "bad data", later: "later" };
@@ -45,6 +45,12 @@ export class History {
     Object.assign(entry, { state, detail });
     this.draw();
     return entry;
+  }
+
+  // A question's answers are taken back: where one was given twice, as from two devices, they are one.
+  takenBack(askId) {
+    const twice = this.entries.filter((entry) => entry.askId === askId && entry.label && ["saved", "learned", "extra"].includes(entry.state));
+    for (const entry of twice) this.set(entry.id, "undone");
   }
 
   // The newest answer that can still be taken back.

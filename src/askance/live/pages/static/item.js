@@ -1,6 +1,7 @@
 // One question as elements: its texts large, with the words that drove the suggestion, its other fields as a table.
 
 import { clock, h } from "./dom.js";
+import { write } from "./exact.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
 const LONG_TEXT = 60; // characters from which a text is read rather than looked up
@@ -39,7 +40,7 @@ export function itemView(ask) {
 // Raw JSON instead of the readable form, or back.
 export function showRaw(view, ask, raw) {
   const pre = view.querySelector(".raw");
-  if (raw && !pre.textContent) pre.textContent = JSON.stringify(ask.event, null, 2);
+  if (raw && !pre.textContent) pre.textContent = write(ask.event, 2);
   pre.hidden = !raw;
   view.querySelector(".readable").hidden = raw;
 }
@@ -140,5 +141,5 @@ function fieldsView(names, fields, effects, strongest) {
 function plain(value) {
   if (value === null) return "null";
   if (value === "") return "(empty)";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? write(value) : String(value);
 }

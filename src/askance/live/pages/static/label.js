@@ -162,6 +162,7 @@ function onResult(entry, response, problem) {
 
 function onUndone(entry, response, problem) {
   const done = history.set(entry.undoes, problem ? "saved" : "undone", problem ? problem.message : "");
+  if (done?.label && ["withdrawn", "correction"].includes(response?.outcome)) history.takenBack(entry.ask);
   const here = deck.asks.find((ask) => ask.id === entry.ask);
   if (response?.ask) {
     if (here) Object.assign(here, { token: response.ask.token, deadline: response.ask.deadline });
