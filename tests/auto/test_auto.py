@@ -200,7 +200,8 @@ def test_the_promise_of_a_rate_is_kept_at_every_event(rate):
 
 def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are():
     assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0)
-    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02)
+    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02, burst=20.0)
+    assert askance.make("auto", budget=Rate(0.02, burst=5)).budget == Rate(0.02, burst=5)
     assert askance.make("auto", budget=Fixed(30)).budget == Gradual(30)
     both = Fixed(30) & PerPeriod(5, "1d")
     assert askance.make("auto", budget=both).budget == both
