@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.live_load import PEOPLE, closed_loop, looks, open_loop, people, percentile, wrk
-from benchmarks.live_store import Service
+from benchmarks.live_load import PEOPLE, closed_loop, learning, looks, open_loop, people, percentile, wrk
+from benchmarks.live_store import GRACE, Service
 from benchmarks.measure import load, machine, versions
 from benchmarks.report import Row, Section, as_markdown, at_least, at_most, figure
 
@@ -89,6 +89,12 @@ def speeds(kind: str, seconds: float, report: Report) -> Section:
         for name, values in found.items():
             what = f"`{name}` with {PEOPLE} annotators, p99 of {len(values):,}"
             rows.append(at_most(what, percentile(values, 0.99), 50, " ms", f"median {percentile(values, 0.5):.1f} ms"))
+        report(f"{kind}: from answer to learned")
+        waits = [wait - GRACE for wait in asyncio.run(learning(service.port, service.token, 10))]
+        said = f"median {percentile(waits, 0.5) / 1e3:.2f} s; labels while 200 events a second come in"
+        rows.append(
+            at_most(f"from answer to learned beyond the grace, longest of {len(waits)}", max(waits), 1, " s", said)
+        )
         service.stop()
     return section
 

@@ -133,6 +133,28 @@ async def people(port: int, tokens: list[str], seconds: float) -> dict[str, list
     return times
 
 
+async def learning(port: int, token: str, times: int) -> list[float]:
+    """Seconds from the response to a label until the model has learned it, while 200 events a second come in."""
+    found = []
+    connection = await Connection(port, token).open()
+    rng = random.Random(time.time_ns())
+    load = asyncio.create_task(open_loop(port, token, 200, 2.0 * times))
+    for _ in range(times):
+        new = event(rng)
+        await connection.post("/v1/events", new)
+        status, _ = await connection.post("/v1/labels", {"event": new["id"], "label": rng.choice(["ham", "spam"])})
+        assert status == 200, status
+        given = time.perf_counter()
+        state = ""
+        while state != "learned":
+            await asyncio.sleep(0.01)
+            _, shown = await connection.get(f"/v1/events/{new['id']}")
+            state = shown["answers"][0]["state"]
+        found.append(time.perf_counter() - given)
+    load.cancel()
+    return found
+
+
 async def looks(port: int, token: str, path: str, times: int) -> list[float]:
     """Seconds that a page of numbers takes when something has changed since the last look."""
     connection = await Connection(port, token).open()

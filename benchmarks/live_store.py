@@ -20,11 +20,12 @@ store = "{store}"
 [asking]
 audit = 0.05
 [queue]
-learn_after = 1
+learn_after = {grace}
 [server]
 port = 0
 requests_per_second = 0
 """
+GRACE = 1  # seconds in which an answer can be taken back before it is learned
 FIRST = 1_000  # events that really come in; larger stores hold copies of them
 LABELED = 50
 
@@ -39,7 +40,7 @@ class Service:
 
         self.config = Path(folder) / "askance.toml"
         self.folder = folder
-        create(self.config, SETTINGS.format(store=store))
+        create(self.config, SETTINGS.format(store=store, grace=GRACE))
         self.place = load(self.config).store
         database = open_store(self.place)
         names = [*(f"p{k}" for k in range(PEOPLE)), "root"]
