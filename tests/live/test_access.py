@@ -3,13 +3,16 @@
 import re
 import socket
 import time
+from contextlib import contextmanager
 
 import httpx
 import pytest
 
 from askance.live import routes
-from askance.live.auth import SCOPES
+from askance.live.auth import SCOPES, Keys
+from askance.live.clock import Clock
 from askance.live.routing import ROUTES
+from askance.live.store import open_store
 
 routes.load()
 GUARDED = [route for route in ROUTES if route.scope is not None and not route.is_page]
@@ -140,3 +143,43 @@ def test_without_tokens_other_host_names_are_refused(make):
     assert service.get("/v1/me").json()["open_access"] is True
     assert service.get("/v1/me", headers={"host": "evil.example"}).json()["code"] == "wrong_host"
     assert service.get("/v1/me", headers={"host": f"localhost:{service.port}"}).status_code == 200
+
+
+class Meanwhile:
+    """A store in which something happens after it was read, before the reader can say what it read."""
+
+    def __init__(self, database, act):
+        self.database, self.act = database, act
+
+    @contextmanager
+    def read(self):
+        with self.database.read() as session:
+            yield session
+        self.act()
+
+
+def test_a_session_that_begins_or_ends_while_tokens_are_read_is_known_at_once(make):
+    service = make()
+    service.tokens(ana="label")
+    service.stop()
+    database = open_store(service.store)
+    try:
+        keys = Keys(database, Clock())
+        keys.refresh()
+        (token,) = keys._tokens.values()
+        secret = []
+
+        def begin():
+            with database.write() as session:
+                secret.append(keys.begin_session(session, token))
+
+        def end():
+            with database.write() as session:
+                keys.end_session(session, secret[0])
+
+        for act, is_in in ((begin, True), (lambda: None, True), (end, False), (lambda: None, False)):
+            keys.database = Meanwhile(database, act)
+            keys.refresh()
+            assert (keys.session(secret[0]) is not None) == is_in
+    finally:
+        database.close()

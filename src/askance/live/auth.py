@@ -6,6 +6,8 @@ import hashlib
 import ipaddress
 import json
 import secrets
+import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ from askance.live.store.database import Database, Session
 
 SCOPES = ("ingest", "label", "read", "admin")
 COOKIE = "askance_session"
+A_MOMENT = 10.0  # seconds, far more than from the beginning of a session to its commit
 SESSION_SECONDS = 30 * 86400.0
 
 
@@ -103,16 +106,28 @@ class Keys:
         self._tokens: dict[bytes, Token] = {}
         self._by_number: dict[str, Token] = {}
         self._sessions: dict[bytes, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+        self._latest: dict[bytes, tuple[float, tuple[str, float] | None]] = {}
+        """Sessions that began here a moment ago, or ended (None), and when: what is read may be older."""
 
     def refresh(self) -> None:
         """Read tokens and sessions; called from a thread of its own."""
+        began = time.monotonic()
         with self.database.read() as session:
             tokens = read_tokens(session)
             rows = session.all("SELECT digest, token, expires FROM sessions")
-        self._sessions = {bytes(row[0]): (row[1], row[2]) for row in rows}
+        sessions = {bytes(row[0]): (row[1], row[2]) for row in rows}
         self._by_number = {token.id: token for token in tokens}
         self._tokens = {token.digest: token for token in tokens}
         self.exist = bool(tokens)
+        with self._lock:
+            self._latest = {digest: entry for digest, entry in self._latest.items() if entry[0] > began - A_MOMENT}
+            for digest, (_, found) in self._latest.items():
+                if found is None:
+                    sessions.pop(digest, None)
+                else:
+                    sessions[digest] = found
+            self._sessions = sessions
 
     def bearer(self, secret: str) -> Token | None:
         """The token with this secret, if it is valid."""
@@ -135,13 +150,17 @@ class Keys:
             (hashed(secret), token.id, now, now + SESSION_SECONDS),
         )
         note(session, now, token.name, "login", {"token": token.id})
-        self._sessions[hashed(secret)] = token.id, now + SESSION_SECONDS
+        with self._lock:
+            self._sessions[hashed(secret)] = token.id, now + SESSION_SECONDS
+            self._latest[hashed(secret)] = time.monotonic(), (token.id, now + SESSION_SECONDS)
         return secret
 
     def end_session(self, session: Session, secret: str) -> None:
         """Log out."""
         session.execute("DELETE FROM sessions WHERE digest = ?", (hashed(secret),))
-        self._sessions.pop(hashed(secret), None)
+        with self._lock:
+            self._sessions.pop(hashed(secret), None)
+            self._latest[hashed(secret)] = time.monotonic(), None
 
 
 def is_own_machine(host: str) -> bool:

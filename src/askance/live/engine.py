@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from askance.errors import AskanceError
 from askance.live import queue
 from askance.live.clock import Clock
 from askance.live.config import Config
@@ -83,12 +84,20 @@ class Engine:
         with self.database.write() as session:
             name_store(session, self.state)
             follow_settings(session, self.state)
-            if self.state.checkpoint < int(session.value("SELECT max(seq) FROM checkpoints") or 0):
-                self._checkpoint(session)  # the newest could not be used: the next start must not read the log again
             self.state.keep(session)
+        self._checkpoint_anew()
         warm_up(self.config)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)
         self._thread.start()
+
+    def _checkpoint_anew(self) -> None:
+        """Where the newest checkpoint could not be used, keep another, so that the next start need not read the log."""
+        try:
+            with self.database.write() as session:
+                if self.state.checkpoint < int(session.value("SELECT max(seq) FROM checkpoints") or 0):
+                    self._checkpoint(session)
+        except AskanceError as error:
+            log.warning("no checkpoint yet, the log has everything: %s", error)
 
     def submit(self, work: Work) -> Future[Any]:
         """Do this in the next transaction, before events."""
