@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from askance.learner.budget import SECONDS
 from askance.live.store.database import Session
 
-HOUR, DAY = 3600, 86400
+HOUR, DAY = int(SECONDS["h"]), int(SECONDS["d"])
 COUNTED = ("events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections")
 
 
