@@ -245,6 +245,7 @@ class ActiveClassifier(Workings):
         self._tickets.known(ticket)
         self._expire()
         answer = encode_one(y, self.classes_)
+        machine = self._machine()  # refuses what cannot work before anything changes
         event = self._tickets.open.get(ticket)
         is_correction = event is None
         if event is None:
@@ -260,11 +261,10 @@ class ActiveClassifier(Workings):
                 )
             self._account.counts[2] -= event.predicted != before
             if event.block.columns.size:
-                self._rules().update.take_back(self._state, before, event.predicted, event.probability)
-        machine, update = self._machine(), self._rules().update
-        update.recall(self._state, event.predicted, is_correction)
+                machine.update.take_back(self._state, before, event.predicted, event.probability)
+        machine.update.recall(self._state, event.predicted, is_correction)
         self._teach_one(machine, event.block, answer, 1.0 / event.probability)
-        update.recall(self._state, None)
+        machine.update.recall(self._state, None)
         self._account.counts[2] += event.predicted != answer
         self._tickets.close(ticket, answer, self.keep)
         return self

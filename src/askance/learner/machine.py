@@ -113,7 +113,7 @@ class Machine:
             rules.budget.parameters(),
             float(rules.explore),
         )
-        self.budget = rules.budget
+        self.update, self.budget = rules.update, rules.budget
         self.terms = rules.budget.terms()
         self.preparation = Preparation(rules.normalize == "l2", n_features if rules.intercept else -1)
         self.weighted = bool(rules.update.weighted)
