@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its two short relatives.
 
-A combination of rules fills eleven slots. The functions below that only raise are those slots: their signatures
+A combination of rules fills twelve slots. The functions below that only raise are those slots: their signatures
 and docstrings are the contract for whoever writes a rule.
 """
 
@@ -65,6 +65,17 @@ def length(event: Event) -> float:
 def unread_length(event: Event) -> float:
     """Stands in for ||x||^2 where nobody reads it."""
     return 0.0
+
+
+def score_and_length(parameters: np.ndarray, state: State, event: Event) -> tuple[Score, float]:
+    """Update rule: ``score``, with the ``length`` that the query rule reads; ``one_after_the_other`` unless the update
+    rule has a kernel that finds both in one pass."""
+    raise NotImplementedError
+
+
+def one_after_the_other(parameters: np.ndarray, state: State, event: Event) -> tuple[Score, float]:
+    """Stands in for a kernel that does both at once."""
+    return score(parameters, state, event), length(event)
 
 
 def resume(parameters: np.ndarray, account: np.ndarray) -> tuple[Pace, Sums]:
@@ -177,9 +188,9 @@ def play(
             sums = Sums(0.0, 0.0)
         chance = 0.0
         if asked < pace.ceiling:
-            said = score(parameters.update, state, event)
+            said, squared_length = score_and_length(parameters.update, state, event)
             if event.stop > event.start:
-                chance = probability(parameters.query, said.margin, said.variance, length(event), tally)
+                chance = probability(parameters.query, said.margin, said.variance, squared_length, tally)
                 chance = min(1.0, max(0.0, chance))  # whatever a rule may return
                 floor = max(explore, pace.least)
                 chance = max(floor, steer(chance, pace.scale))

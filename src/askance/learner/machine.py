@@ -76,6 +76,7 @@ class Machine:
         kernels = rules.update.kernels(n_classes)
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
+        at_once = kernels.score_and_length if rules.query.reads_variance and rules.query.reads_length else None
         predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin}
         repeats = rules.update.weighted and not rules.update.weighs_itself
         learning = predicting | {
@@ -86,6 +87,7 @@ class Machine:
         }
         asking = learning | {
             loop.score: score,
+            loop.score_and_length: at_once or loop.one_after_the_other,
             loop.probability: rules.query.probability,
             loop.length: squared_norm if rules.query.reads_length else loop.unread_length,
             loop.resume: rules.budget.kernels.resume,

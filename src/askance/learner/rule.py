@@ -139,6 +139,8 @@ class Kernels(NamedTuple):
     """Keep what the rule will report of an event of the stream; ``None``: it reports nothing."""
     given: Kernel | None = None
     """Move the model after a label that was given rather than bought; ``None``: as ``learn`` does."""
+    score_and_length: Kernel | None = None
+    """``score`` and ||x||^2 in one pass, for query rules that read both; ``None``: one after the other."""
 
 
 @dataclasses.dataclass

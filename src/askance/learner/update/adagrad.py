@@ -31,23 +31,32 @@ SQUARES = 2  # q_i
 SUM = 3  # G_i, dual averaging only
 
 
-def score_with_rarity(parameters, state, event):
-    """The margin w.x, and sum x_i^2 / H_i: large for events with rare features."""
+def rarity_and_length(parameters, state, event):
+    """The margin w.x; sum x_i^2 / H_i, which is large for events with rare features; and ||x||^2."""
     table = state.table
     margin = 0.0
     rarity = 0.0
+    squared_length = 0.0
     for i in range(event.start, event.stop):
         column = column_at(table, event, i)
         value = event.values[i]
         margin += table[column, WEIGHT, 0] * value
-        rarity += value * value * table[column, RECIPROCAL, 0]
-    return Score(side(margin), margin, rarity)
+        square = value * value
+        rarity += square * table[column, RECIPROCAL, 0]
+        squared_length += square
+    return Score(side(margin), margin, rarity), squared_length
 
 
-def score_many_with_rarity(parameters, state, event):
-    """The scores of all classes, and Eq. 8's sum for the predicted class and the rarest of the others."""
+def score_with_rarity(parameters, state, event):
+    said, _ = rarity_and_length(parameters, state, event)
+    return said
+
+
+def rarity_and_length_of_many(parameters, state, event):
+    """The scores of all classes; Eq. 8's sum for the predicted class and the rarest of the others; and ||x||^2."""
     scores = state.scores
     rarities = state.variances
+    squared_length = 0.0
     for vector in range(scores.size):
         scores[vector] = 0.0
         rarities[vector] = 0.0
@@ -55,12 +64,18 @@ def score_many_with_rarity(parameters, state, event):
         column = column_at(state.table, event, i)
         value = event.values[i]
         square = value * value
+        squared_length += square
         for vector in range(scores.size):
             scores[vector] += state.table[column, WEIGHT, vector] * value
             rarities[vector] += square * state.table[column, RECIPROCAL, vector]
     predicted = best_except(scores, -1)
     rarity = rarities[predicted] + rarities[best_except(rarities, predicted)]
-    return judge(scores, rarity)
+    return judge(scores, rarity), squared_length
+
+
+def score_many_with_rarity(parameters, state, event):
+    said, _ = rarity_and_length_of_many(parameters, state, event)
+    return said
 
 
 def average(table, vector, event, label, ridge, rate, weight):
@@ -182,8 +197,16 @@ class DualAveraging(UpdateRule):
     decay: float = share(1.0)
     weighted: bool = False
 
-    binary: ClassVar = Kernels(linear_margin, learn_averaging, score_with_rarity, forget_sums)
-    multiclass: ClassVar = Kernels(best_of, learn_averaging_of_many, score_many_with_rarity, forget_sums)
+    binary: ClassVar = Kernels(
+        linear_margin, learn_averaging, score_with_rarity, forget_sums, score_and_length=rarity_and_length
+    )
+    multiclass: ClassVar = Kernels(
+        best_of,
+        learn_averaging_of_many,
+        score_many_with_rarity,
+        forget_sums,
+        score_and_length=rarity_and_length_of_many,
+    )
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0, 0.0)
@@ -224,8 +247,16 @@ class MirrorDescent(UpdateRule):
     decay: float = share(1.0)
     weighted: bool = False
 
-    binary: ClassVar = Kernels(linear_margin, learn_descending, score_with_rarity, forget_squares)
-    multiclass: ClassVar = Kernels(best_of, learn_descending_of_many, score_many_with_rarity, forget_squares)
+    binary: ClassVar = Kernels(
+        linear_margin, learn_descending, score_with_rarity, forget_squares, score_and_length=rarity_and_length
+    )
+    multiclass: ClassVar = Kernels(
+        best_of,
+        learn_descending_of_many,
+        score_many_with_rarity,
+        forget_squares,
+        score_and_length=rarity_and_length_of_many,
+    )
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0)
