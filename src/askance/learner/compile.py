@@ -109,7 +109,8 @@ def _interpreted(function: Function) -> Function:
 def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     import numba
 
-    inlined: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+    # Nobody calls these from C, and the inlined ones not from Python either: the wrappers would double the work.
+    inlined: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
     called = inlined | {"_nrt": True}
 
     def compile_inner(original: Function, linked: Function) -> Function:
@@ -118,7 +119,7 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
         if hasattr(original, "on_its_own"):
             return compile_outer(original, linked, called | checks)
         options = inlined | checks
-        return numba.njit(forceinline=True, **options)(linked)
+        return numba.njit(forceinline=True, no_cpython_wrapper=True, **options)(linked)
 
     def compile_outer(original: Function, linked: Function, options: dict[str, Any]) -> Function:
         digest = _digest(original, slots)
@@ -214,7 +215,7 @@ def _writable_cache_directory(directory: Path) -> Path:
     return _writable(directory)
 
 
-COMPILED_AS = "1"
+COMPILED_AS = "2"
 """Changes when the way of compiling changes, so that machine code made the old way is not used."""
 
 
