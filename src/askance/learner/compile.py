@@ -116,13 +116,16 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     def compile_inner(original: Function, linked: Function) -> Function:
         # A slip of an index in a user's rule is an error, not somebody else's memory.
         checks = {"boundscheck": not is_ours(original)}
-        if hasattr(original, "on_its_own"):
-            return compile_outer(original, linked, called | checks)
-        options = inlined | checks
-        return numba.njit(forceinline=True, no_cpython_wrapper=True, **options)(linked)
-
-    def compile_outer(original: Function, linked: Function, options: dict[str, Any]) -> Function:
         digest = _digest(original, slots)
+        key = digest, is_ours(original)
+        if key not in _parts:
+            if hasattr(original, "on_its_own"):
+                _parts[key] = compile_outer(original, linked, digest, called | checks)
+            else:
+                _parts[key] = numba.njit(forceinline=True, no_cpython_wrapper=True, **inlined, **checks)(linked)
+        return _parts[key]
+
+    def compile_outer(original: Function, linked: Function, digest: str, options: dict[str, Any]) -> Function:
         linked.__qualname__ = linked.__name__ = f"{original.__name__}_{digest[:24]}"
         dispatcher = numba.njit(**options)(linked)
         dispatcher._cache = _cache_for(linked, digest)
@@ -130,7 +133,12 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
 
     built = {prefetch: _prefetch_intrinsic()}
     linked = _linked(function, slots, compile_inner, built)
-    return compile_outer(function, linked, called if hasattr(function, "on_its_own") else inlined)
+    options = called if hasattr(function, "on_its_own") else inlined
+    return compile_outer(function, linked, _digest(function, slots), options)
+
+
+_parts: dict[tuple[str, bool], Function] = {}
+"""What was compiled to be part of something larger, by its digest and whether it is ours: most serve many combinations."""
 
 
 # --- linking ---------------------------------------------------------------------------------------------
