@@ -110,8 +110,9 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     import numba
 
     # Nobody calls these from C, and the inlined ones not from Python either: the wrappers would double the work.
-    inlined: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
-    called = inlined | {"_nrt": True}
+    plain: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+    called = plain | {"_nrt": True}
+    inlined = plain | {"forceinline": True, "no_cpython_wrapper": True}
 
     def compile_inner(original: Function, linked: Function) -> Function:
         # A slip of an index in a user's rule is an error, not somebody else's memory.
@@ -122,7 +123,7 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
             if hasattr(original, "on_its_own"):
                 _parts[key] = compile_outer(original, linked, digest, called | checks)
             else:
-                _parts[key] = numba.njit(forceinline=True, no_cpython_wrapper=True, **inlined, **checks)(linked)
+                _parts[key] = numba.njit(**inlined | checks)(linked)
         return _parts[key]
 
     def compile_outer(original: Function, linked: Function, digest: str, options: dict[str, Any]) -> Function:
@@ -133,12 +134,12 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
 
     built = {prefetch: _prefetch_intrinsic()}
     linked = _linked(function, slots, compile_inner, built)
-    options = called if hasattr(function, "on_its_own") else inlined
+    options = called if hasattr(function, "on_its_own") else plain
     return compile_outer(function, linked, _digest(function, slots), options)
 
 
 _parts: dict[tuple[str, bool], Function] = {}
-"""What was compiled to be part of something larger, by its digest and whether it is ours: most serve many combinations."""
+"""What was compiled to be part of something larger, by its digest and whether it is ours; most serve many times."""
 
 
 # --- linking ---------------------------------------------------------------------------------------------
