@@ -9,6 +9,7 @@ import pytest
 
 import askance
 from askance import queries, updates
+from askance.budgets import Fixed, Rate
 from askance.errors import ModelFileError
 
 NAMES = [row["name"] for row in askance.algorithms()]
@@ -36,6 +37,29 @@ def test_saving_and_loading_in_mid_stream_changes_no_later_decision(name, tmp_pa
     assert np.array_equal(loaded.coef_, whole.coef_)
     assert loaded.labels_asked_ == whole.labels_asked_
     assert repr(loaded.get_params()) == repr(halved.get_params())
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, Rate(0.1)),
+        (Fixed(50), Rate(0.1)),
+        (Rate(0.1), Rate(0.05)),
+        (Rate(0.1), Fixed(300) & Rate(0.1)),
+    ],
+)
+def test_a_budget_changed_since_the_last_event_is_saved_with_an_account_of_its_own(before, after, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    y = X[:, 0] > 0
+    clf = askance.make("PAA-I", budget=before, random_state=0).fit(X[:10], y[:10])
+    clf.run(X[:2000], y[:2000])
+    clf.set_params(budget=after)
+    clf.save(tmp_path / "model")
+    loaded = askance.load(tmp_path / "model")
+    there, here = (model.run(X[2000:], y[2000:]) for model in (loaded, clf))
+    np.testing.assert_array_equal(there.probability, here.probability)
+    np.testing.assert_array_equal(there.asked, here.asked)
 
 
 @pytest.mark.parametrize(

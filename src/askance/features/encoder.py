@@ -108,7 +108,7 @@ class Encoder:
         self.raw = bool(raw)
         self.kinds: dict[str, str] = {}
         self.slots: dict[str, int] = {}
-        self._number_columns: list[int] = []
+        self.number_columns: list[int] = []
         self.hashed_from = -1
         self.width = 0
         self.scaling = RunningStandardisation()
@@ -117,8 +117,8 @@ class Encoder:
         """Make a field known, with columns for it; the slot of its numbers, or -1."""
         self.kinds[name] = kind
         if kind == NUMBER:
-            self.slots[name] = len(self._number_columns)
-            self._number_columns.append(self._take(1))
+            self.slots[name] = len(self.number_columns)
+            self.number_columns.append(self._take(1))
             return self.slots[name]
         if kind in HASHED and self.hashed_from < 0:
             self.hashed_from = self._take(2**self.hasher.bits)
@@ -149,7 +149,7 @@ class Encoder:
         if cells.number_rows:
             singles = cells.number_rows, cells.number_slots, cells.number_values
             blocks.append((np.array(singles[0], np.int32), np.array(singles[1], np.int64), np.array(singles[2])))
-        columns = np.array(self._number_columns, np.int32)
+        columns = np.array(self.number_columns, np.int32)
         scaled: list[tuple[np.ndarray, ...]] = []
         for rows, slots, values in blocks:
             values = values if self.raw else self.scaling.apply(slots, values)

@@ -75,7 +75,7 @@ class Unlimited(Budget):
 
 @dataclass
 class Fixed(Budget):
-    """At most ``n`` labels in all; after that nothing is asked and nothing is learned, predictions go on.
+    """At most ``n`` labels in all; after that nothing is asked, and predictions go on.
 
     Parameters
     ----------

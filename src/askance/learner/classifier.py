@@ -18,6 +18,7 @@ from askance.learner.events import MOST_FEATURES
 from askance.learner.labels import encode_one
 from askance.learner.loop import Block, Record
 from askance.learner.machine import Machine, check_explore
+from askance.learner.pacing import Rhythm, rhythm
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.tickets import Tickets, Waiting
 from askance.learner.trace import Decision, Trace
@@ -139,7 +140,7 @@ class ActiveClassifier(Workings):
             raise InvalidInput(f"there are {len(when)} times for {rows} events.")
         events, answers = self._read(X, y)
         machine = self._machine()
-        self._open_account(machine)
+        self._open_account(machine.budget, machine.terms)
         n = events.n_events
         record = Record(
             predicted=np.empty(n, np.int32),
@@ -189,7 +190,7 @@ class ActiveClassifier(Workings):
         when = self._times(None if time is None else [time])
         explore = explore if explore is None else check_explore(explore)
         machine, block = self._one_event(x)
-        self._open_account(machine)
+        self._open_account(machine.budget, machine.terms)
         record, uniform, answer = self._single
         parameters = machine.parameters if explore is None else machine.parameters._replace(explore=explore)
         uniform[0] = self._rng.random()
@@ -400,6 +401,12 @@ class ActiveClassifier(Workings):
     def labels_asked_(self) -> int:
         """For how many events the label was asked."""
         return int(self._account.counts[1]) if hasattr(self, "_account") else 0
+
+    @property
+    def rhythm_(self) -> Rhythm | None:
+        """What a paced budget makes of the stream: when the last event came, how long one waits for the next, and the
+        share of them that should be asked now. None without such a budget, and before the first event."""
+        return rhythm(self._account.budget) if hasattr(self, "_account") else None
 
     def widen(self, n_features: int) -> Self:
         """Make room for more features, which nothing has been learned of yet. What was learned stays as it is.

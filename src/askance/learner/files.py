@@ -45,6 +45,8 @@ def save(clf: ActiveClassifier, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _describe(value) for name, value in clf.get_params(deep=False).items()},
     }
     if hasattr(clf, "_state"):
+        budget = clf._rules().budget
+        clf._open_account(budget, budget.terms())  # it may have been changed since the last event
         arrays = {name: getattr(clf._state, name) for name in SAVED}
         arrays |= {"counts": clf._account.counts, "account": clf._account.budget} | clf._tickets.arrays()
         document["learned"] = {

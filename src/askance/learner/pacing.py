@@ -7,19 +7,21 @@ query rule says. Everything else serves to stay away from that edge, so that eac
 
 1. The wanted share of the events, w. For a share r of the events, w = r (credit / LEAD)^2, where the credit is what
    may have been asked for minus what was. With LEAD labels in hand w is r itself; a burst of questions lowers it at
-   once, a lull raises it. For n labels a period, w = labels left / events to come, where the events to come are those
-   that the periods before brought at this time, scaled by how busy this one has been, so that a nightly lull costs
-   nothing; in the first period, as many as came lately.
+   once, a lull raises it, up to MOST_HASTE times r. For n labels a period, w = labels left / events to come, where the
+   events to come are those that the periods before brought at this time, scaled by how busy this one has been, so that
+   a nightly lull costs nothing; in the first period, as many as came lately.
 2. The query rule's own scale is steered until its mean probability is w. Every scaled rule of the papers has the form
    p = scale / (scale + distance), so that a scale s times as large multiplies the odds of asking by s:
 
         p_s = s p / (1 - p + s p).
 
    This is exact for delta, b, delta_pos and delta_neg, needs no knowledge of the rule, and so serves every other one.
-   For each event log s moves by GAIN (w - p_s): a tenth for each label by which the probabilities are off.
+   For the events since it was reckoned last, s is multiplied by 1 + GAIN sum (w - p_s), though by no less than a tenth:
+   it moves by a tenth for each label by which the probabilities are off, and faster while few labels were bought.
 3. Where the scale has no more hold, since the rule asks with certainty whatever its scale (an untrained model; the
-   unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times w over the recent mean
-   of p_s. The scale is then left alone, and takes over again when the rule begins to tell events apart.
+   unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times ROOM w over the recent
+   mean of p_s, where that is below 1. The scale then moves no further down, and takes over again when the rule begins
+   to tell events apart.
 4. No chance falls below a twentieth of w, so that no answer ever stands for more than 20 / w events, and at most a
    twentieth of the labels are bought at random for it.
 
@@ -95,6 +97,22 @@ def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray
             if promise[PERIOD] == earlier[PERIOD] > 0.0 or is_same_share:
                 new, known = STEERING + PERIODIC * i, STEERING + PERIODIC * j
                 account[new : new + PERIODIC] = old[known : known + PERIODIC]
+
+
+class Rhythm(NamedTuple):
+    """What a paced budget makes of the stream."""
+
+    time: float
+    """Of the last event; NaN where the budget reads no time."""
+    interval: float
+    """The recent mean time between two events; NaN before the second."""
+    wanted: float
+    """w: the share of the events that it would have asked now."""
+
+
+def rhythm(account: np.ndarray) -> Rhythm | None:
+    """What an account knows of the stream; None where the budget sets no pace."""
+    return Rhythm(*account[[TIME, INTERVAL, WANTED]].tolist()) if len(account) >= STEERING else None
 
 
 class Pace(NamedTuple):

@@ -173,7 +173,8 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
         The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
         every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``,
         ``explore``, ``keep``, ``keep_for``; and, where the name does not settle it, ``weighted``. "auto" takes
-        ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs`` (such as ``{"fn": 9, "fp": 1}``).
+        ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs`` (such as ``{"fn": 9, "fp": 1}``); it scales
+        the features itself and takes no notice of ``normalize`` and ``intercept``.
 
     Examples
     --------

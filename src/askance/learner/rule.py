@@ -214,7 +214,8 @@ class UpdateRule(Parameterised):
     def loosen(self, state: State, share: float) -> None:
         """Take the certainty about every feature this share of the way back to where it was before the first answer."""
         raise IncompatibleRules(
-            f"{type(self).__name__} keeps no variances that could be widened; it takes new answers in as it always did."
+            f"{type(self).__name__} keeps no variances, apart from its weights, that could be widened; it takes new "
+            "answers in as it always did."
         )
 
     def spread(self, budget: Any) -> Any:

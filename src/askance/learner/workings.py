@@ -111,14 +111,14 @@ class Workings(ClassifierMixin, BaseEstimator):
             machine.remember(self._given())
         return machine
 
-    def _open_account(self, machine: Machine) -> None:
+    def _open_account(self, budget: Budget, terms: list[list[float]]) -> None:
         """Open another account where the budget is another than before; it keeps what the old one knows."""
-        if machine.terms is self._terms:
+        if terms is self._terms:
             return
-        if machine.terms != self._terms:
-            account = machine.budget.account(self._account.budget, self._terms)
+        if terms != self._terms:
+            account = budget.account(self._account.budget, self._terms)
             self._account = self._account._replace(budget=account)
-        self._terms = machine.terms
+        self._terms = terms
 
     @staticmethod
     def _layout(rules: Combination, n_classes: int) -> tuple[Any, ...]:

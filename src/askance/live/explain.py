@@ -27,13 +27,13 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
         return []
     weights = _towards(learner.clf.coef_, label)
     encoder = learner.features.encoder
-    columns, values = learner._encode(fields)
+    columns, values = learner.encode(fields)
     value_at = dict(zip(columns.tolist(), values.tolist(), strict=True))
     effects: list[tuple[str, str | None, int]] = []
     for name, value in flatten(fields).items():
         kind = learner.features.kinds.get(name)
         if kind == NUMBER:
-            column = encoder._number_columns[encoder.slots[name]]
+            column = encoder.number_columns[encoder.slots[name]]
             effects.append((name, None, column))
         elif kind == TEXT and value is not None:
             text = " ".join(value) if isinstance(value, list | tuple) else word_of(value)

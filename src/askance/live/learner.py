@@ -110,8 +110,6 @@ class Learner:
         with self._lock:
             self.exploring.settings = asking
             self.clf.budget = classifier(self.model, asking).budget
-            if hasattr(self.clf, "n_features_in_"):  # the account that a dump holds must be of the budget it holds
-                self.clf._open_account(self.clf._machine())
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -219,14 +217,14 @@ class Learner:
     def learn(self, answer: Answer) -> None:
         """Learn an answer, weighed and judged by what was decided when its event came."""
         with self._lock:
-            self.clf.tell(self._encode(answer.fields), self.classes[answer.label], weight=answer.weight)
+            self.clf.tell(self.encode(answer.fields), self.classes[answer.label], weight=answer.weight)
             self.calibration.learn(answer.scores, answer.label, answer.weight)
             self.exploring.learned(answer.label)
             self.watch.answer(
                 answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received
             )
 
-    def _encode(self, fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def encode(self, fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """One event, with the running statistics left as they are; fields never seen are left out."""
         known, scaling = self.features.kinds, self.features.encoder.scaling
         flat = {name: value for name, value in flatten(fields).items() if name in known}
@@ -245,7 +243,7 @@ class Learner:
         """What the model says of an event now; nothing changes. From any thread."""
         with self._lock:
             try:
-                columns, values = self._encode(fields)
+                columns, values = self.encode(fields)
             except FieldError as error:
                 raise InvalidInput(str(error)) from None
             if not hasattr(self.clf, "n_features_in_"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from askance.learner.pacing import INTERVAL, STEERING, TIME, WANTED
+from askance.learner.pacing import Rhythm
 from askance.live.clock import iso
 from askance.live.counts import DAY, HOUR
 from askance.live.state import State
@@ -56,14 +56,13 @@ def _pace(state: State, now: float, asked: dict[str, int], most: dict[str, int |
 
 def _is_held_back(state: State, now: float, length: int, left: int) -> bool:
     """Whether fewer of the events may be asked about for the sake of what is ``left`` of this period."""
-    kept = getattr(state.learner.clf, "_account", None)
-    if kept is None or len(kept.budget) <= STEERING or kept.budget[TIME] // length != now // length:
+    rhythm: Rhythm | None = state.learner.clf.rhythm_
+    if rhythm is None or rhythm.time // length != now // length:
         return False
     rate = state.config.asking.rate
     if rate >= 1.0:  # nothing else sets a pace
-        return bool(kept.budget[WANTED] < 1.0)
-    interval = float(kept.budget[INTERVAL])
-    return interval >= 0.0 and left * interval < rate * (interval + length - now % length)
+        return rhythm.wanted < 1.0
+    return rhythm.interval >= 0.0 and left * rhythm.interval < rate * (rhythm.interval + length - now % length)
 
 
 def _span(seconds: float) -> str:

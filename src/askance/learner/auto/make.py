@@ -27,7 +27,7 @@ def make_auto(common: dict[str, Any], parameters: dict[str, Any]) -> ActiveClass
                 f"auto has no parameter {key!r}; it takes {', '.join(PARAMETERS)}, and, like every algorithm, budget, "
                 "classes, n_features, random_state, explore, keep and keep_for."
             )
-    for key in ("normalize", "intercept"):  # it does both itself, in its own way
+    for key in ("normalize", "intercept"):  # it does both itself, whatever a loop over algorithms says
         common.pop(key, None)
     common["budget"] = spread(common.get("budget"))
     clf = ActiveClassifier(update=Committee(**aim(**parameters)), query=Doubt(), **common)

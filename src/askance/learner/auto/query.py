@@ -4,7 +4,7 @@
 
 where the margin m is in units of its usual size. The odds of asking fall with the square of the margin, so that few
 labels go to events that are nearly decided; those of the papers' rules fall with the margin itself. A paced budget
-scales the odds, that is delta.
+scales the odds, that is delta^2.
 """
 
 from __future__ import annotations
