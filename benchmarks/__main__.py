@@ -56,6 +56,13 @@ def header(seconds: float, bandwidth: float, load_at_start: str) -> list[str]:
     ]
 
 
+def skipped(name: str, reason: str) -> Section:
+    """In the place of what a benchmark would have found, why it could not run."""
+    section = Section(f"Not measured: {name}", f"{BENCHMARKS[name].capitalize()}.")
+    section.skip(name, reason)
+    return section
+
+
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     console = Console()
@@ -63,10 +70,18 @@ def main(arguments: list[str] | None = None) -> int:
         console = Console(width=WIDTH_OF_A_FILE)
     started, load_at_start = time.perf_counter(), load()
     sections: list[Section] = []
+    broken: list[str] = []
     for name in options.only or BENCHMARKS:
-        module = importlib.import_module(f"benchmarks.{name}")
         with console.status(f"{name}: {BENCHMARKS[name]}") as status:
-            found = module.run(options.quick, lambda message, name=name: status.update(f"{name}: {message}"))
+            try:
+                module = importlib.import_module(f"benchmarks.{name}")
+                found = module.run(options.quick, lambda message, name=name: status.update(f"{name}: {message}"))
+            except ImportError as error:
+                found = [skipped(name, f"needs {error.name}: pip install 'askance[bench]'")]
+            except Exception as error:  # what the others measured, in many minutes, is written all the same
+                console.print_exception()
+                found = [skipped(name, f"{type(error).__name__}: {error}")]
+                broken.append(name)
         for section in found:
             print_section(console, section)
         sections += found
@@ -81,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
         text = as_markdown(sections, header(time.perf_counter() - started, memory_speed(), load_at_start))
         output.write_text(text, encoding="utf-8")
         console.print(f"Written to {output.name}.")
-    return 0
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

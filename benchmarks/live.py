@@ -40,6 +40,7 @@ def a_store(kind: str) -> Iterator[tuple[str, str]]:
             yield folder, "askance.db"
             return
         try:
+            importlib.import_module("psycopg")
             tests = importlib.import_module("tests.live.conftest")
         except ImportError as error:
             raise NoPostgres(str(error)) from None

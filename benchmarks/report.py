@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 MISSED, REACHED = "missed", "reached"
@@ -73,9 +74,9 @@ def print_section(console: Console, section: Section) -> None:
     for row in section.rows:
         verdict = {REACHED: "[green]reached[/]", MISSED: "[red]missed[/]", "": ""}[row.verdict]
         table.add_row(row.what, row.measured, row.target, verdict, row.remark)
-    console.print(table)
+    console.print(table if section.rows else f"[bold]{escape(section.title)}[/]")
     for reason in section.skipped:
-        console.print(f"[yellow]skipped[/] {reason}")
+        console.print(f"[yellow]skipped[/] {escape(reason)}")
     console.print()
 
 

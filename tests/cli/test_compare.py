@@ -111,7 +111,9 @@ def test_budgets_and_a_named_class(file: Path) -> None:
         (["events.npz", "--results", "no/such/r.jsonl"], "there is no folder 'no/such' to write r.jsonl to"),
         (["events.npz", "--positive", "7"], "events has no class '7'; its classes are -1, 1"),
         (["events.npz", "--report", "no/such/r.html"], "there is no folder"),
-        (["events.npz", "--plot", "p.gif"], "must end in .png or .svg"),
+        (["events.npz", "--plot", "p.gif"], "the plot 'p.gif' must end in .png or .svg."),
+        (["events.npz", "--plot", "p.html"], "the plot 'p.html' must end in .png or .svg."),
+        (["events.npz", "--report", "r.png"], "the report 'r.png' must end in .html."),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(file: Path, words: list[str], sentence: str) -> None:

@@ -41,6 +41,7 @@ def test_the_list_is_complete(askance):
 
 
 def test_a_figure_is_played_shown_and_written(askance, tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib, the extra 'plots'")
     out = tmp_path / "out"
     result = askance("paper4-fig7", "--only", "german", "--permutations", "2", "--workers", "1", "--out", str(out))
     assert result.returncode == 0, result.stderr
@@ -57,7 +58,6 @@ def test_a_figure_is_played_shown_and_written(askance, tmp_path):
     (played,) = json.loads(again.stdout)
     assert [row["mean"] for row in played["rows"]] == pytest.approx([float(row["mean"]) for row in rows])
     assert played["experiment"] == "paper4-fig7"
-    pytest.importorskip("matplotlib")
     assert (out / "paper4-fig7" / "paper4-fig7-sum.png").stat().st_size > 1000
     assert "</svg>" in (out / "paper4-fig7" / "paper4-fig7-sum.svg").read_text()
 

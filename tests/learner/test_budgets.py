@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.data import load
 
 import askance
-from askance.budgets import Fixed, PerPeriod, Rate
+from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
 
 RULES = ("PEA", "PAA-I", "SEL-ada", "CSPAA(a)", "D-ADA", "D-ADA-I", "SOAL", "SOAL-diag", "OA3-diag", "OAAL",
@@ -142,6 +142,13 @@ def test_budgets_combine(stream):
     assert np.bincount((times // DAY).astype(int)[trace.asked]).max() <= 200
     assert askance.make("PAA-I", budget=Rate(0.5) & 100, random_state=0).run(X, y).asked.sum() == 100
     assert askance.make("PAA-I", budget=100 & Rate(0.5), random_state=0).run(X, y).asked.sum() == 100
+
+
+@pytest.mark.parametrize("budget", [Fixed(300) & Fixed(500), Fixed(300) & Unlimited(), Unlimited() & 300])
+def test_two_limits_are_a_limit_and_set_no_pace(budget):
+    X, y = a_stream(4000)
+    both, one = (askance.make("PAA-I", delta=0.1, budget=b, random_state=0).run(X, y) for b in (budget, 300))
+    np.testing.assert_array_equal(both.probability, one.probability)
 
 
 def test_time_that_steps_back_breaks_no_promise(stream):

@@ -112,8 +112,7 @@ def run(options: argparse.Namespace) -> int:
     if options.results:
         check_folder(options.results)
         refuse_foreign(options.results)
-    for name in [*options.plot, *([options.report] if options.report else [])]:
-        check_can_be_written(name)
+    check_can_be_written(options)
     path = None
     try:
         sweep = prepare(options)
@@ -196,13 +195,22 @@ def results_path(options: argparse.Namespace, sweep: Sweep) -> Path:
     )
 
 
-def check_can_be_written(name: str) -> None:
+def check_can_be_written(options: argparse.Namespace) -> None:
     """Say before the work, not after it, that a report or a plot cannot be written."""
     from askance.errors import InvalidParameter
 
-    check_folder(name)
-    if Path(name).suffix.lower() not in (".png", ".svg", ".html"):
-        raise InvalidParameter(f"{name!r} must end in .png or .svg (a plot) or .html (a report).")
+    for name in options.plot:
+        check_folder(name)
+        if Path(name).suffix.lower() not in (".png", ".svg"):
+            raise InvalidParameter(f"the plot {name!r} must end in .png or .svg.")
+    if options.report:
+        check_folder(options.report)
+        if Path(options.report).suffix.lower() != ".html":
+            raise InvalidParameter(f"the report {options.report!r} must end in .html.")
+    if options.plot:
+        from askance.experiments.plots import need_matplotlib
+
+        need_matplotlib()
 
 
 def check_folder(name: str) -> None:

@@ -40,6 +40,8 @@ store = {store}
 [model]
 # algorithm = "auto"    # needs no tuning; 'askance algorithms' lists the others
 # seed = 0
+# hash_bits = {hash_bits}        # 2^{hash_bits} columns for words and categories: more tell more apart, and take memory
+# ngrams = 2            # of a text, words and pairs of neighbours; 1: words only
 
 # [model.parameters]
 # objective = "accuracy"    # what auto is to be good at; "balanced" or "f1" find more of a rare class, at a price
@@ -57,14 +59,29 @@ store = {store}
 # learn_after = "3s"    # grace for an undo before an answer is learned
 # time_to_live = "7d"   # how long a question waits for an answer
 # freshness = "1h"      # older questions come later: by this age a question has lost two thirds of its priority
-# most_open = 10000
+# most_open = 10000     # questions that wait at most; beyond, those with the least priority expire
+# park_after = 3        # "unsure" from so many people sets a question aside
+# later = "10m"         # when "later" brings a question back to who said it
 
 [server]
 # host = "127.0.0.1"    # any other address needs a token: 'askance token create'
 # port = 8017
-# requests_per_second = 5000     # of one client
-# concurrency = 256
-# disk_reserve = 32000000        # bytes that stay free
+
+# What it bears; whatever is beyond is refused.
+# requests_per_second = 5000     # of one client; 0: any number
+# concurrency = 256              # requests at the same time
+# receipt_seconds = "15s"        # in which a request must have arrived
+# body_bytes = 10000000          # of a request
+# batch_events = 1000            # of a request
+# event_bytes = 256000           # of an event
+# json_depth = 32                # objects and lists within each other
+# fields = 10000                 # different names of fields that the stream may ever have
+# new_fields = 2000              # of these, how many an event may bring that none before had; the first may bring any
+
+# disk_reserve = 32000000        # bytes that stay free on the disk
+# lag_limit = "60s"              # /readyz says no when an answer is so long overdue to be learned
+# checkpoint_every = 10000       # events and answers after which the model is stored, for a quick start
+# checkpoint_seconds = "60s"     # or after this time, if there were any
 """
 
 
@@ -81,11 +98,14 @@ def run(options: argparse.Namespace) -> int:
         return create_for(path, options)
     if options.classes is None:
         raise InvalidParameter("say which labels there are, such as --classes ham,spam.")
-    store = options.store or "askance.db"
+    from askance.live.config import ALGORITHM, default_hash_bits
+
+    classes = words(options.classes)
     text = TEMPLATE.format(
         title=json.dumps(options.title or "askance", ensure_ascii=False),
-        classes=json.dumps(words(options.classes), ensure_ascii=False),
-        store=json.dumps(store, ensure_ascii=False),
+        classes=json.dumps(classes, ensure_ascii=False),
+        store=json.dumps(options.store or "askance.db", ensure_ascii=False),
+        hash_bits=default_hash_bits(ALGORITHM, len(classes)),
     )
     config = create(path, text)
     print(f"Wrote {str(path)!r} and {shown(config.store)}. Next: {next_step(path)}")

@@ -62,16 +62,8 @@ def note_slow_start() -> threading.Timer:
 @contextmanager
 def opened(config: Config) -> Iterator[Database]:
     """The store of the settings."""
-    from askance.live.config import is_postgres
     from askance.live.store import open_store
 
-    if is_postgres(config.store):
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            raise InvalidParameter(
-                "a PostgreSQL store needs one more package: pip install 'askance[postgres]'."
-            ) from None
     database = open_store(config.store)
     try:
         yield database

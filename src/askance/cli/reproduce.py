@@ -63,7 +63,12 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
 
     only = [name.strip() for part in options.only or [] for name in part.split(",") if name.strip()]
     screen, outcomes = Screen(quiet=options.json), []
-    for experiment in having(wanted, only):
+    playing = having(wanted, only)
+    if options.out is not None and any(experiment.is_figure for experiment in playing):
+        from askance.experiments.plots import need_matplotlib
+
+        need_matplotlib()
+    for experiment in playing:
         screen.introduce(experiment)
         folder = folder_of(options.out, experiment)
         try:
@@ -110,20 +115,17 @@ def folder_of(out: Path | None, experiment: Experiment) -> Path | None:
 
 
 def write(outcome: Outcome, folder: Path) -> list[Path]:
-    """The numbers as csv and json and, where there is something to draw and matplotlib to draw it, the figures."""
-    import contextlib
+    """The numbers as csv and json and, where there is something to draw, the figures."""
     import json
 
     from askance.cli.output import plain
-    from askance.errors import AskanceError
     from askance.experiments.papers.draw import draw
 
     paths = [folder / f"{outcome.experiment.key}.csv", folder / f"{outcome.experiment.key}.json"]
     outcome.write_csv(paths[0])
     paths[1].write_text(json.dumps(plain(outcome.as_json()), indent=1, allow_nan=False), encoding="utf-8")
     if outcome.experiment.is_figure:
-        with contextlib.suppress(AskanceError):  # no matplotlib: the numbers are there all the same
-            paths += draw(outcome, folder)
+        paths += draw(outcome, folder)
     return paths
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from askance.errors import AskanceError, InvalidParameter
+from askance.errors import InvalidParameter
 from askance.experiments.curves import LIGHT, name_of
-from askance.experiments.plots import INK, LOOK
+from askance.experiments.plots import INK, LOOK, need_matplotlib
 
 SUFFIXES = (".csv", ".json", ".png", ".svg")
 
@@ -23,7 +23,7 @@ def check_curve_file(path: str) -> None:
     if not target.parent.is_dir():
         raise InvalidParameter(f"there is no folder {str(target.parent)!r} to write {target.name!r} to.")
     if target.suffix.lower() in (".png", ".svg"):
-        _matplotlib()
+        need_matplotlib()
 
 
 def save_curve(curve: Mapping[str, Any], path: str, title: str) -> None:
@@ -41,7 +41,7 @@ def save_curve(curve: Mapping[str, Any], path: str, title: str) -> None:
 
 
 def _draw(curve: Mapping[str, Any], path: str, title: str) -> None:
-    mpl = _matplotlib()
+    mpl = need_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
@@ -58,11 +58,3 @@ def _draw(curve: Mapping[str, Any], path: str, title: str) -> None:
         panel.set_title(title, loc="left", fontsize=10.5, color=INK, fontweight="bold")
         metadata: dict[str, Any] | None = {"Date": None} if path.lower().endswith(".svg") else None
         figure.savefig(path, dpi=200, facecolor="white", metadata=metadata)
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise AskanceError("plots need matplotlib; install it with: pip install 'askance[plots]'.") from None
-    return matplotlib

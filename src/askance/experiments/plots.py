@@ -38,6 +38,15 @@ LOOK: Any = {
 }
 
 
+def need_matplotlib() -> Any:
+    """Matplotlib, or a sentence that says how to get it; to be asked before the work that a plot shows."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise AskanceError("plots need matplotlib; install it with: pip install 'askance[plots]'.") from None
+    return matplotlib
+
+
 def plot_curves(results: Results, metric: str | None = None, *, x: str | None = None, columns: int = 3) -> Any:
     """A metric against the labels bought: one panel per data set, one curve per candidate.
 
@@ -59,11 +68,8 @@ def plot_curves(results: Results, metric: str | None = None, *, x: str | None = 
         x = "labels" if results.settings["kind"] == "budget" else "ratio"
     if x not in ("ratio", "labels"):
         raise InvalidParameter(f'x must be "ratio" or "labels", got {x!r}.')
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise AskanceError("plots need matplotlib; install it with: pip install 'askance[plots]'.") from None
+    mpl = need_matplotlib()
+    from matplotlib.figure import Figure
 
     metric = metric or results.settings["metric"]
     datasets = results.datasets
@@ -106,8 +112,7 @@ def save_curves(
     results: Results, path: str | os.PathLike[str], metric: str | None = None, *, x: str | None = None, dpi: int = 200
 ) -> None:
     """Write the curves to a file, PNG or SVG by its name."""
-    import matplotlib as mpl
-
+    mpl = need_matplotlib()
     figure = plot_curves(results, metric, x=x)
     with mpl.rc_context(LOOK):
         figure.savefig(

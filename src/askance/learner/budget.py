@@ -222,8 +222,23 @@ class Both(Paced):
         return self.first.reads_time or self.second.reads_time
 
     @property
+    def sets_pace(self) -> bool:
+        """Whether one of the two spreads its labels; two limits are a limit."""
+        return any(row[pacing.SHARE] > 0.0 or row[pacing.PERIOD] > 0.0 for row in self.promises())
+
+    @property
     def kernels(self) -> Pacing:  # type: ignore[override]
+        if not self.sets_pace:
+            return LIMITED
         return BY_TIME if self.reads_time else BY_EVENTS
+
+    def parameters(self) -> np.ndarray:
+        if self.sets_pace:
+            return super().parameters()
+        return np.array([min((row[pacing.LIMIT] for row in self.promises()), default=inf)])
+
+    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
+        return super().account(old, before) if self.sets_pace else np.zeros(0)
 
 
 def as_budget(budget: Any) -> Budget:

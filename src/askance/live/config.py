@@ -18,12 +18,10 @@ ALGORITHM = "auto"
 
 HASH_BITS, AUTO_HASH_BITS, AUTO_HASH_BITS_OF_MANY = 18, 16, 14
 """Columns for words and categories, as a power of two. ``auto`` keeps twelve learners, and one of each for each class
-where there are more than two: 18 MB for two classes, 4 MB for each of several."""
+where there are more than two: HERE."""
 
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
-
-DEFAULT_FILE = "askance.toml"
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,13 @@ class Config:
     server: Server = Server()
 
 
+def default_hash_bits(algorithm: str, n_classes: int) -> int:
+    """The columns that hold unless the configuration says otherwise, as a power of two."""
+    if algorithm != ALGORITHM:
+        return HASH_BITS
+    return AUTO_HASH_BITS if n_classes == 2 else AUTO_HASH_BITS_OF_MANY
+
+
 def seconds(value: Any, name: str) -> float:
     """A duration: a number of seconds, or a text such as ``10m``.
 
@@ -192,7 +197,7 @@ def _model(document: dict[str, Any]) -> Model:
     table = _table(document, "model")
     _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams"}, "model")
     algorithm = _text(table.get("algorithm", ALGORITHM), "model.algorithm")
-    bits = HASH_BITS if algorithm != ALGORITHM else AUTO_HASH_BITS if len(classes) == 2 else AUTO_HASH_BITS_OF_MANY
+    bits = default_hash_bits(algorithm, len(classes))
     model = Model(
         classes=sorted(classes),
         fields=check_features(_table(document, "fields")),

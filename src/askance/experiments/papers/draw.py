@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from askance.errors import AskanceError
 from askance.experiments.curves import LIGHT, MARKERS
 from askance.experiments.papers.experiment import Experiment
 from askance.experiments.papers.outcome import Cell, Compared, Outcome
-from askance.experiments.plots import INK, LOOK, SHAPES
+from askance.experiments.plots import INK, LOOK, SHAPES, need_matplotlib
 
 WIDE = 6.0  # from which ratio of largest to smallest on an axis is logarithmic
 LINEAR = ("events", "α_n", "share of the stream")
@@ -24,10 +23,7 @@ SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 def draw(outcome: Outcome, folder: Path) -> list[Path]:
     """Write a PNG and an SVG for each metric, and return their paths."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise AskanceError("figures need matplotlib; install it with: pip install 'askance[plots]'.") from None
+    mpl = need_matplotlib()
     paths = []
     for metric in dict.fromkeys(cell.metric for cell in outcome.cells if not cell.metric.startswith("query_ratio")):
         with mpl.rc_context(LOOK):
