@@ -108,7 +108,7 @@ def test_each_line_is_answered_before_the_next_is_sent_and_answers_teach() -> No
         for number, (event, label) in enumerate(messages(200)):
             decision = session.say(event)
             assert decision["id"] == event["id"]
-            assert set(decision) >= {"label", "margin", "probability", "asked"}
+            assert set(decision) >= {"label", "margin", "probability_of_asking", "asked"}
             right += number >= 100 and decision["label"] == label
             if decision["asked"]:
                 asked += 1
@@ -154,7 +154,8 @@ def test_a_recorded_stream_decides_as_askance_run_does(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in trace.read_text().splitlines()]
     assert [row["asked"] for row in rows] == [answer["asked"] for answer in said]
     assert [row["predicted"] for row in rows] == [answer["label"] for answer in said]
-    assert [row["probability"] for row in rows] == pytest.approx([answer["probability"] for answer in said], rel=1e-9)
+    chances = [answer["probability_of_asking"] for answer in said]
+    assert [row["probability"] for row in rows] == pytest.approx(chances, rel=1e-9)
     assert all(answer["learned"] for answer in said if answer["asked"])
     more, _ = through(events[:50], "--load", str(tmp_path / "run.model"))  # a model trained on a file goes live
     again, _ = through(events[:50], "--load", str(tmp_path / "pipe.model"))

@@ -47,6 +47,11 @@ def test_the_first_line_has_the_names_of_the_fields():
         ("p,x,s\ne,x,y\np,b,s\n", False),
         ("x,1\ny,2\n", False),
         (",a,y\n0,5,1\n1,6,0\n", True),
+        ("2019,2020,city,label\n0,0,oslo,a\n1,1,rome,b\n", True),
+        (",0,1,y\n0,1.5,2.5,0\n1,3.5,4.5,1\n", True),
+        ("7,4,y\n5,6,n\n2,1,n\n", False),
+        ("1.5,2.5,label\n3.5,4.5,other\n", False),
+        ("3,4,target\n5,6,miss\n7,8,target\n", False),
     ],
 )
 def test_names_are_told_from_values(content, has_names):
@@ -54,6 +59,11 @@ def test_names_are_told_from_values(content, has_names):
     n_lines = content.count("\n")
     assert len(slow.played(stream)[0]) == n_lines - has_names
     assert (stream.fields[0].name == "0") == (not has_names or content.startswith(","))
+
+
+def test_the_numbers_of_the_columns_are_names():
+    for content in ("0,1,2,3\n1.5,2.5,3.5,1\n2.5,1.5,0.5,0\n", "0,1,2,label\n1.5,2.5,3.5,1\n2.5,1.5,0.5,0\n"):
+        assert len(rows_of(content)[0]) == 2
 
 
 def test_the_user_may_say_whether_there_are_names():

@@ -58,6 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--label", metavar="FIELD", help="the field with the label (default: label, y, class, target, or the last)"
     )
+    data.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, default=None,
+        help="whether a CSV file begins with a line of names (default: found out)",
+    )  # fmt: skip
     data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
     data.add_argument(
         "--scale", choices=("auto", "none", "standard", "l2", "minmax"), default="auto",
@@ -137,7 +141,10 @@ def prepare(options: argparse.Namespace) -> Sweep:
     """The sweep that the options ask for."""
     from askance.experiments import Sweep, Table
 
-    chosen = {"format": options.format, "label": options.label, "skip_bad_lines": options.skip_bad_lines or None}
+    chosen = {
+        "format": options.format, "label": options.label, "header": options.header,
+        "skip_bad_lines": options.skip_bad_lines or None,
+    }  # fmt: skip
     reading = {name: value for name, value in chosen.items() if value is not None}
     running = options.scale == "auto" and not options.raw
     table = Table.of(options.source, positive=options.positive, running=running, **reading)

@@ -27,6 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     add_fields(data)
     data.add_argument("--time-field", metavar="FIELD", help="the field with the time, for --per-day")
+    data.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, default=None,
+        help="whether a CSV file begins with a line of names (default: found out)",
+    )  # fmt: skip
     data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
     data.add_argument(
         "--scale", choices=("auto", "none", "l2"), default="auto",
@@ -99,7 +103,9 @@ def played(options: argparse.Namespace) -> int:
         kinds[options.time_field] = "time"
     if options.per_day and "time" not in kinds.values() and model is None:
         raise InvalidParameter("--per-day needs the time of each event: name its field with --time-field.")
-    chosen: dict[str, Any] = {"format": options.format, "label": options.label, "features": kinds or None}
+    chosen: dict[str, Any] = {
+        "format": options.format, "label": options.label, "header": options.header, "features": kinds or None,
+    }  # fmt: skip
     reading = {name: value for name, value in chosen.items() if value is not None}
     screen = Screen(quiet=options.json)
     with screen.progress() as progress:

@@ -161,7 +161,7 @@ class Pipe:
         decision = self._clf.ask(event, time=when)
         self.events += 1
         said = {**_named(known), "label": decision.label, "margin": decision.margin, **likely}
-        said |= {"probability": decision.probability, "asked": decision.asked}
+        said |= {"probability_of_asking": decision.probability, "asked": decision.asked}
         if decision.asked:
             self.asked += 1
             said |= {"ticket": decision.ticket, "audit": decision.audit}

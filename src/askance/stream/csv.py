@@ -181,14 +181,15 @@ def _find_delimiter(content: bytes, quote: int) -> str:
 def _has_names(sample: Sequence[Sequence[str]]) -> bool:
     """Whether the first row looks like names rather than values.
 
-    It does not if a cell is a number. Otherwise it does if it has the name of a label, or a cell above numbers, or if
-    none of its cells comes again below.
+    If a cell is a number, it does where numbers are names: it has the name of a label, which does not come again below,
+    or its cells are the columns' own numbers. Otherwise it does if it has the name of a label, or a cell above numbers,
+    or if none of its cells comes again below.
     """
     if not sample:
         return False
     first, rows = sample[0], sample[1 : 1 + ROWS_FOR_NAMES]
     if any(looks_like_a_number(text) or has_a_comma(text) for text in first) or not any(first):
-        return False
+        return _has_numbers_as_names(first, rows)
     if find_label(first) is not None:
         return True
     for place in range(len(first)):
@@ -196,6 +197,19 @@ def _has_names(sample: Sequence[Sequence[str]]) -> bool:
         if below and first[place] not in MISSING and all(map(looks_like_a_number, below)):
             return True
     return not any(row[place] == first[place] for row in rows for place in range(len(first)) if first[place])
+
+
+def _has_numbers_as_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a row with numbers in it is one of names, such as ``0,1,2,label`` or ``2019,2020,city,label``."""
+    if len(first) > 2 and list(first) == [str(place) for place in range(len(first))]:
+        return True
+    name = find_label(first)
+    if name is None or not all(text == "" or text.isdigit() or not looks_like_a_number(text) for text in first):
+        return False
+    below = [row[first.index(name)] for row in rows]
+    if name.strip().lower() == "y" and not all(map(looks_like_a_number, below)):  # it may be a yes
+        return False
+    return bool(below) and name not in below
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
