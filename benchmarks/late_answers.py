@@ -31,7 +31,7 @@ def play(name: str, X, y: np.ndarray, delay: int, lost: float, seed: int) -> tup
     clf = askance.make(
         name, budget=Rate(RATE), classes=[-1, 1], n_features=X.shape[1], intercept=True, random_state=seed, keep=10**6
     )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])  # not the numbers the classifier asks with
     waiting: list[tuple[int, int]] = []
     right = np.zeros((2, 2))
     came = 0

@@ -2,11 +2,13 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import askance
+from askance.cli import COMMANDS, parse
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -18,6 +20,65 @@ def test_the_python_in_a_document_runs(path, tmp_path, monkeypatch):
     names = {"__name__": path.stem}
     for code in re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
         exec(compile(code, str(path), "exec"), names)
+
+
+def commands_in(text):
+    """The words of each call of askance in shell commands, one to a line."""
+    for line in text.replace("\\\n", " ").splitlines():
+        call: list[str] = []
+        reader = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+        reader.whitespace_split = True
+        for word in [*reader, ";"]:
+            if word[0] not in "|&;":
+                call.append(word)
+                continue
+            if call[:1] == ["askance"]:
+                files = [place for place, word in enumerate(call) if word[0] in "<>"]
+                yield call[1 : files[0] if files else None]
+            call = []
+
+
+def shell_of(document):
+    """The commands of a document's blocks: lines after a prompt or, in a block without one, all of them."""
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", document, re.MULTILINE | re.DOTALL):
+        if language in ("", "bash", "sh", "console"):
+            block = block.replace("\\\n", " ")
+            lines = re.findall(r"^\$ (.*)", block, re.MULTILINE)
+            yield from lines or [line for line in block.splitlines() if re.search(r"(^|[|&;] *)askance ", line)]
+
+
+def accepts(words):
+    """Whether the command line has a meaning; none runs."""
+    try:
+        options = parse(words)
+    except SystemExit:
+        return False
+    return options.command != "init" or options.classes is not None or options.config != "askance.toml"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_commands_in_a_document_have_options_that_exist(path, capsys):
+    calls = list(commands_in("\n".join(shell_of(path.read_text()))))
+    assert [words for words in calls if not accepts(words)] == [], capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_of_the_help_have_options_that_exist(name, capsys):
+    calls = list(commands_in(COMMANDS[name].epilog))
+    assert calls
+    assert [words for words in calls if not accepts(words)] == [], capsys.readouterr().err
+
+
+def test_commands_are_found_wherever_they_stand():
+    block = (
+        "$ askance serve a.toml &\naskance serves it\n$ x | askance pipe \\\n  --json < f && askance data list # all\n"
+    )
+    text = f"```\n{block}```\n"
+    assert list(commands_in("\n".join(shell_of(text)))) == [["serve", "a.toml"], ["pipe", "--json"], ["data", "list"]]
+    assert list(commands_in("\n".join(shell_of("```sh\naskance run 'a b' > c\nls\n```\n")))) == [["run", "a b"]]
+    assert accepts(["run", "a"])
+    assert not accepts(["run", "a", "--budgte", "5"])
+    assert not accepts(["init"])
 
 
 def test_the_readme_lists_every_algorithm_with_its_parameters():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import askance
-from askance.errors import InvalidKernel, InvalidParameter, InvalidType
+from askance.errors import IncompatibleRules, InvalidKernel, InvalidParameter, InvalidType
 from askance.queries import Always, Margin, QueryRule, Variance
 from askance.updates import Kernels, UpdateRule, add, linear_margin, margin_and_variance, positive, sign
 
@@ -176,3 +176,28 @@ def test_a_probability_beyond_one_counts_as_one():
 
     clf = askance.ActiveClassifier(Plain(), Seven(), classes=[-1, 1], random_state=0)
     assert clf.run(X, Y).probability.tolist() == [1.0] * 4
+
+
+def test_a_query_rule_that_reads_what_it_does_not_declare_is_told():
+    def by_variance(parameters, margin, variance, squared_length, tally):
+        return min(1.0, variance)
+
+    def by_length(parameters, margin, variance, squared_length, tally):
+        return 1.0 / (1.0 + squared_length)
+
+    class ByVariance(QueryRule):
+        probability: ClassVar = staticmethod(by_variance)
+
+    class ByLength(QueryRule):
+        probability: ClassVar = staticmethod(by_length)
+
+    class Declared(ByLength):
+        reads_length: ClassVar = True
+
+    update = askance.updates.AdaptiveRegularizationDiagonal()
+    with pytest.raises(IncompatibleRules, match="reads 'variance', which comes as 0 unless .* reads_variance"):
+        askance.ActiveClassifier(update, ByVariance()).check_rules()
+    with pytest.raises(IncompatibleRules, match="reads 'squared_length', .* reads_length"):
+        askance.ActiveClassifier(update, ByLength()).check_rules()
+    trace = askance.ActiveClassifier(update, Declared(), random_state=0).run([[1.0, 1.0], [2.0, 0.0]], [0, 1])
+    np.testing.assert_array_equal(trace.probability, [1 / 3, 1 / 5])

@@ -187,3 +187,5 @@ def test_a_flood_of_new_field_names_is_stopped(make):
     response = service.post("/v1/events", {"id": "b", "fields": {f"name-{k}": k for k in range(60)}})
     assert (response.status_code, response.json()["code"]) == (422, "too_many_fields")
     assert service.post("/v1/events", {"id": "b", "fields": {"text": "hello"}}).status_code == 201
+    odd = service.post("/v1/events", {"id": "c", "fields": {"size": "the number of different fields"}})
+    assert (odd.status_code, odd.json()["code"]) == (422, "invalid")  # whatever words the sentence repeats

@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
+from askance.errors import InvalidInput
 from askance.live.asking import AUDIT, COLD_START, UNCERTAIN, budget_of
 from askance.live.config import Asking, from_document
 from askance.live.explain import explain
 from askance.live.learner import Answer, Learner
+from askance.live.problems import TooManyFields
 from askance.live.watching import Watch
 
 WORDS = ["win", "prize", "cash", "now", "hello", "friend", "lunch", "noon", "meet", "you", "report"]
@@ -182,3 +184,16 @@ def test_a_weekday_can_be_why_a_class_is_suggested():
     assert told[0]["field"] == "sent"
     assert told[0]["effect"] > 0
     assert all(item["field"] != "sent" for item in explain(learner, {"sent": None, "text": "hello"}, 0, 5))
+
+
+def test_more_fields_than_there_may_be_are_an_error_of_their_own():
+    learner = made()
+    learner.most_fields = 3
+    some, many, odd, again = learner.decide(
+        [({"a": 1, "b": 2}, 0.0), ({"c": 1, "d": 2}, 1.0), ({"a": "x"}, 2.0), ({"c": 1}, 3.0)], 0
+    )
+    assert isinstance(many, TooManyFields)
+    assert isinstance(odd, InvalidInput)
+    assert not isinstance(odd, TooManyFields)
+    assert [*learner.features.kinds] == ["a", "b", "c"]
+    assert some.probabilities == again.probabilities == [0.5, 0.5]

@@ -127,6 +127,17 @@ def test_delays_have_their_mean_and_some_answers_never_come():
     assert verification_delay(3, mean=0).tolist() == [0, 0, 0]
 
 
+def test_trouble_falls_on_asked_and_other_events_alike_though_the_seeds_are_equal():
+    stream = abrupt(20_000, angle=0.0, random_state=0)
+    asked = askance.make("PAA-I", budget=askance.budgets.Rate(0.05), random_state=0).run(stream.X, stream.y).asked
+    wrong = label_noise(stream.y, 0.1, random_state=0) != stream.y
+    lost = verification_delay(20_000, 100, spread="constant", lost=0.3, random_state=0) == -1
+    kept = np.isin(np.arange(20_000), imbalance(stream.y, 1, 0.2, random_state=0))[stream.y == 1]
+    assert wrong[asked].mean() == pytest.approx(0.1, abs=0.04)
+    assert lost[asked].mean() == pytest.approx(0.3, abs=0.06)
+    assert kept[asked[stream.y == 1]].mean() == pytest.approx(0.25, abs=0.08)
+
+
 def test_every_answer_arrives_once_and_on_time():
     delay = verification_delay(500, mean=20, lost=0.2, random_state=1)
     seen = [(now, event) for now, there in answers_by_arrival(delay) for event in there]

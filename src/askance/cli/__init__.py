@@ -108,6 +108,19 @@ def named(words: list[str]) -> str | None:
 
 
 def dispatch(words: list[str]) -> int:
+    """Do what a command line asks for."""
+    options = parse(words)
+    if options.version:
+        print(f"askance {askance.__version__}")
+        return 0
+    if options.command is None:
+        parsers()[0].print_help()
+        return 0
+    return COMMANDS[options.command].run(options)
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of a command line; what is not known ends the process with a sentence."""
     top, commands = parsers()
     name = named(words)
     if name is not None and name not in COMMANDS:
@@ -116,10 +129,4 @@ def dispatch(words: list[str]) -> int:
     if unknown:
         asked = commands.get(options.command, top)
         asked.error(f"{unknown[0]!r} is not known here{nearest(unknown[0], asked.option_strings())}")
-    if options.version:
-        print(f"askance {askance.__version__}")
-        return 0
-    if options.command is None:
-        top.print_help()
-        return 0
-    return COMMANDS[options.command].run(options)
+    return options

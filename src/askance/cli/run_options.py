@@ -39,7 +39,7 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
     budget.add_argument("--budget", type=whole_number(0), metavar="N", help="at most N labels in all")
     budget.add_argument(
         "--rate", type=share, metavar="R",
-        help="about this share of the events, such as 0.02,\nat most 10 labels ahead of that at the start",
+        help="about this share of the events, such as 0.02,\nat most 10 labels ahead of that at first, 40 with auto",
     )  # fmt: skip
     budget.add_argument("--per-day", type=whole_number(1), metavar="N", help="at most N labels a day (UTC)")
     budget.add_argument(

@@ -28,7 +28,7 @@ def findings(results: Results, dataset: str, metric: str | None = None) -> list[
     sentences = [_winner(results, metric, best, contest)]
     passive = [line for line in everything if line.target not in results.targets and line.is_best]
     if passive:
-        sentences.append(_of_all_labels(results, metric, best, passive[0]))
+        sentences.append(_of_all_labels(metric, best, passive[0]))
     saving = _saving(results, metric, contest, best)
     if saving:
         sentences.append(saving)
@@ -60,7 +60,7 @@ def _rivals(results: Results, contest: list[Line]) -> str:
     return f" (not significantly better than all others {at})"
 
 
-def _of_all_labels(results: Results, metric: str, best: dict[float, Line], passive: Line) -> str:
+def _of_all_labels(metric: str, best: dict[float, Line], passive: Line) -> str:
     """The cheapest target that comes within 5 % of every label."""
     full = passive.mean
     for target in sorted(best):

@@ -15,7 +15,7 @@ import numpy as np
 from askance.errors import InvalidInput, InvalidParameter
 from askance.features.assemble import csr, rows_of, word_counts
 from askance.features.hashing import HASH_BITS, Hasher
-from askance.features.kinds import DATE, HASHED, IGNORE, KINDS, NUMBER
+from askance.features.kinds import DATE, HASHED, KINDS, NUMBER
 from askance.features.scaling import RunningStandardisation
 from askance.features.text import words
 
@@ -197,7 +197,3 @@ class Encoder:
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInput(f"this is no saved state of features: {str(error).rstrip('.')}.") from None
         return new
-
-    def ignores(self, name: str) -> bool:
-        """Whether a known field is not learned from."""
-        return self.kinds.get(name) == IGNORE

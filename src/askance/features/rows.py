@@ -121,8 +121,8 @@ class RowFeatures:
     Parameters
     ----------
     features : dict, optional
-        Kinds of fields by name: "number", "category", "text", "date" or "ignore"; for a name with others inside, for
-        all of them. The others are guessed, by ``guess_kinds`` or by their first value.
+        Kinds of fields by name: "number", "category", "text", "date", "ignore" or "time"; for a name with others
+        inside, for all of them. The others are guessed, by ``guess_kinds`` or by their first value.
     hash_bits, ngrams, raw
         As for ``Encoder``.
 

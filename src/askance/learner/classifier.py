@@ -140,7 +140,7 @@ class ActiveClassifier(Workings):
             raise InvalidInput(f"there are {len(when)} times for {rows} events.")
         events, answers = self._read(X, y)
         machine = self._machine()
-        self._open_account(machine.budget, machine.terms)
+        self._open_account(machine)
         n = events.n_events
         record = Record(
             predicted=np.empty(n, np.int32),
@@ -190,7 +190,7 @@ class ActiveClassifier(Workings):
         when = self._times(None if time is None else [time])
         explore = explore if explore is None else check_explore(explore)
         machine, block = self._one_event(x)
-        self._open_account(machine.budget, machine.terms)
+        self._open_account(machine)
         record, uniform, answer = self._single
         parameters = machine.parameters if explore is None else machine.parameters._replace(explore=explore)
         uniform[0] = self._rng.random()

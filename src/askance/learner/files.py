@@ -45,10 +45,10 @@ def save(clf: ActiveClassifier, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _describe(value) for name, value in clf.get_params(deep=False).items()},
     }
     if hasattr(clf, "_state"):
-        budget = clf._rules().budget
-        clf._open_account(budget, budget.terms())  # it may have been changed since the last event
+        budget = clf._rules().budget  # which may be another than at the last event
         arrays = {name: getattr(clf._state, name) for name in SAVED}
-        arrays |= {"counts": clf._account.counts, "account": clf._account.budget} | clf._tickets.arrays()
+        arrays |= {"counts": clf._account.counts, "account": clf._account_for(budget, budget.terms())}
+        arrays |= clf._tickets.arrays()
         document["learned"] = {
             "classes": _describe(clf.classes_),
             "n_features": clf.n_features_in_,

@@ -8,6 +8,7 @@ vector in the order of the fields.
 from __future__ import annotations
 
 import dataclasses
+import dis
 import math
 from collections.abc import Callable
 from types import FunctionType
@@ -238,6 +239,15 @@ class UpdateRule(Parameterised):
         return np.ascontiguousarray(state.table[:, 0, :].T)
 
 
+def _reads(kernel: Kernel, place: int) -> bool:
+    """Whether a function reads its parameter of this number."""
+    code = kernel.__code__
+    if place >= code.co_argcount:
+        return False
+    loaded = (step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD_FAST"))
+    return any(code.co_varnames[place] in (names if isinstance(names, tuple) else (names,)) for names in loaded)
+
+
 @dataclasses.dataclass
 class QueryRule(Parameterised):
     """The probability of asking for a label."""
@@ -271,6 +281,12 @@ class QueryRule(Parameterised):
             raise InvalidType(
                 f"{type(self).__name__}: probability must be a kernel, written probability: ClassVar = staticmethod(f)."
             )
+        for place, name in ((2, "variance"), (3, "length")):
+            if _reads(self.probability, place) and not getattr(self, f"reads_{name}"):
+                raise IncompatibleRules(
+                    f"{type(self).__name__}: its kernel reads {self.probability.__code__.co_varnames[place]!r}, which "
+                    f"comes as 0 unless the class says so; write reads_{name}: ClassVar = True."
+                )
         if not isinstance(getattr(update, "binary", None), Kernels):
             raise InvalidType(f"{type(update).__name__}: binary must be Kernels(margin=..., learn=...).")
         if self.reads_variance and not update.provides_variance:

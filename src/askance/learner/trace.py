@@ -84,6 +84,13 @@ class Trace:
 
         return np.asarray(ndtr(self.margin / np.sqrt(self.variance + 1.0)))
 
+    @property
+    def signed_margin(self) -> np.ndarray:
+        """The margin, for two classes negative where the first of them is predicted."""
+        if self.margin_is_signed:
+            return self.margin
+        return np.where(self.predicted_index == 1, self.margin, -self.margin)
+
     def summary(self, positive: Any = None, alpha_p: float = 0.5, c_p: float = 0.9) -> dict[str, float | int]:
         """The metrics of the whole stream, every event counted by the prediction made when it came.
 
@@ -102,9 +109,7 @@ class Trace:
             self.truth,
             self.predicted,
             self.asked,
-            margin=self.margin
-            if self.margin_is_signed
-            else np.where(self.predicted_index == 1, self.margin, -self.margin),
+            margin=self.signed_margin,
             probability_positive=self.probability_positive,
             classes=self.classes,
             positive=positive,

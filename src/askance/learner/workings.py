@@ -111,14 +111,15 @@ class Workings(ClassifierMixin, BaseEstimator):
             machine.remember(self._given())
         return machine
 
-    def _open_account(self, budget: Budget, terms: list[list[float]]) -> None:
-        """Open another account where the budget is another than before; it keeps what the old one knows."""
-        if terms is self._terms:
-            return
-        if terms != self._terms:
-            account = budget.account(self._account.budget, self._terms)
-            self._account = self._account._replace(budget=account)
-        self._terms = terms
+    def _open_account(self, machine: Machine) -> None:
+        """Open another account where the budget is another than before."""
+        if machine.terms is not self._terms:
+            self._account = self._account._replace(budget=self._account_for(machine.budget, machine.terms))
+            self._terms = machine.terms
+
+    def _account_for(self, budget: Budget, terms: list[list[float]]) -> np.ndarray:
+        """The account of a budget with these terms: another than before keeps what the old one knows."""
+        return self._account.budget if terms == self._terms else budget.account(self._account.budget, self._terms)
 
     @staticmethod
     def _layout(rules: Combination, n_classes: int) -> tuple[Any, ...]:

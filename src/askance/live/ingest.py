@@ -16,7 +16,7 @@ from askance.errors import AskanceError
 from askance.features.rows import FieldError, flatten
 from askance.features.times import seconds_in
 from askance.live.asking import AUDIT, COLD_START
-from askance.live.problems import Problem
+from askance.live.problems import Problem, TooManyFields
 from askance.live.state import State
 from askance.live.store.database import Session
 from askance.live.tallies import asks_moved
@@ -183,7 +183,7 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
     rows, asks = [], []
     for event, decided in zip(taken, decisions, strict=True):
         if isinstance(decided, AskanceError):
-            code = "too_many_fields" if "number of different fields" in str(decided) else "invalid"
+            code = "too_many_fields" if isinstance(decided, TooManyFields) else "invalid"
             new[event.id] = Problem(code, str(decided))
             continue
         state.seq += 1

@@ -28,6 +28,7 @@ from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.learner.trace import Decision
 from askance.live.asking import Exploring, budget_of
 from askance.live.config import ALGORITHM, Asking, Model
+from askance.live.problems import TooManyFields
 from askance.live.watching import Watch
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
@@ -149,7 +150,7 @@ class Learner:
         known = self.features.kinds
         before = len(known)
         if len(known.keys() | flat.keys()) > self.most_fields:
-            raise InvalidInput(
+            raise TooManyFields(
                 f"the event brings the number of different fields above {self.most_fields:,}; "
                 "are there identifiers among the names of the fields?"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from askance.errors import AskanceError
+from askance.errors import AskanceError, InvalidInput
 
 CODES = {
     "malformed": 400,
@@ -61,6 +61,10 @@ class Problem(AskanceError):
             "detail": self.detail,
             **self.more,
         }
+
+
+class TooManyFields(InvalidInput):
+    """An event brings the names of fields above the number that a stream may have."""
 
 
 class StartError(AskanceError, OSError):

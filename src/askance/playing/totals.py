@@ -57,16 +57,15 @@ class Totals:
             self.last_asked = self.events + int(np.flatnonzero(trace.asked)[-1]) + 1
         self.matrix += cross(trace.truth_index.astype(np.int64), trace.predicted_index, len(self.classes))
         self.labels += int(trace.asked.sum())
-        audit = getattr(trace, "audit", None)
-        self.audits += 0 if audit is None else int(audit.sum())
+        self.audits += int(trace.audit.sum())
         self.seconds += trace.seconds
         probability = trace.probability_positive
         if probability is not None and len(trace):
             lost = mean_surprise(trace.truth_index == 1, probability) * len(trace)
             self._surprise = lost + (self._surprise or 0.0)
         if self.ranking is not None:
-            turn = np.where(trace.predicted_index == 1, 1.0, -1.0) if not trace.margin_is_signed else 1.0
-            self.ranking.add(trace.truth_index == 1, trace.margin * turn if probability is None else _odds(probability))
+            score = trace.signed_margin if probability is None else _odds(probability)
+            self.ranking.add(trace.truth_index == 1, score)
         self.course.add(trace.truth_index == trace.predicted_index)
 
     def summary(self, alpha_p: float = ALPHA_P, c_p: float = C_P) -> dict[str, Any]:

@@ -119,7 +119,6 @@ class TraceFile(ABC):
 
 def columns_of(trace: Trace, first_event: int) -> dict[str, np.ndarray]:
     """The columns of a piece of a trace."""
-    audit = getattr(trace, "audit", None)
     return {
         "event": np.arange(first_event, first_event + len(trace)),
         "truth": trace.truth,
@@ -127,7 +126,7 @@ def columns_of(trace: Trace, first_event: int) -> dict[str, np.ndarray]:
         "margin": trace.margin,
         "probability": trace.probability,
         "asked": trace.asked,
-        "audit": np.zeros(len(trace), np.bool_) if audit is None else audit,
+        "audit": trace.audit,
     }
 
 

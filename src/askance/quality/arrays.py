@@ -57,9 +57,6 @@ def estimate(
         raise InvalidType(
             f"estimate takes the trace that run returns, got {type(trace).__name__}; estimate_columns takes columns."
         )
-    margin = trace.margin
-    if not trace.margin_is_signed:
-        margin = np.where(trace.predicted_index == 1, margin, -margin) if len(trace.classes) == 2 else None
     return estimate_columns(
         trace.predicted,
         trace.probability,
@@ -67,7 +64,7 @@ def estimate(
         trace.truth,
         classes=trace.classes,
         asked=trace.asked,
-        score=margin if len(trace.classes) == 2 else None,
+        score=trace.signed_margin if len(trace.classes) == 2 else None,
         probability_positive=trace.probability_positive,
         window=window,
         positive=positive,
@@ -127,7 +124,7 @@ def estimate_columns(
     truth = np.full(length, -1, np.int64)
     truth[has_answer] = class_index("labels", known, settings.classes)
     chance = None if probability_positive is None else probabilities(probability_positive, length)
-    order = as_scores(chance) if chance is not None else None if score is None else numbers("score", score, length)
+    order = as_scores(chance) if chance is not None else None if score is None else finite("score", score, length)
     start = 0 if window is None else max(length - window, 0)
     part = slice(start, None)
     columns = (said_index[part], ask[part], truth[part])
@@ -158,6 +155,15 @@ def probably_asked(said: Integers, ask: np.ndarray, truth: Integers) -> NDArray[
         count = np.floor(np.cumsum(lost[rest]) + 0.5)
         asked[rest] = np.diff(count, prepend=0.0) > 0.0
     return asked
+
+
+def finite(name: str, values: ArrayLike, length: int) -> np.ndarray:
+    """A column of numbers, none of them NaN or infinite."""
+    found = numbers(name, values, length)
+    if not np.isfinite(found).all():
+        event = int((~np.isfinite(found)).argmax())
+        raise InvalidInput(f"{name} must be finite, got {float(found[event])!r} at event {event}.")
+    return found
 
 
 def checked_probability(probability: ArrayLike, length: int) -> np.ndarray:

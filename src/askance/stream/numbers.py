@@ -35,8 +35,6 @@ ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 LOW_HALF, HALF = np.uint64(2**32 - 1), np.uint64(32)
 ALL_ONES = np.uint64(2**64 - 1)
 UNDECIDED_BITS = np.uint64(2**64 - 1 >> 55)
-TOP_BIT = np.uint64(2**63)
-HIDDEN_BIT = np.uint64(2**52)
 
 
 class Tables(NamedTuple):

@@ -57,8 +57,8 @@ def open_stream(
         The field with the label, by name or by number. False: there is none. Else it is the field called ``label``,
         ``y``, ``class`` or ``target``, or the last one of a table.
     features : dict, optional
-        Kinds of fields, by name: "number", "category", "text", "date" or "ignore". The others are guessed from the
-        first 1000 lines.
+        Kinds of fields, by name: "number", "category", "text", "date", "ignore" or "time" (when the event came, for
+        budgets by time; nothing is learned from it). The others are guessed from the first 1000 lines.
     batch_rows : int, default 8192
         Rows in a batch; a batch with very many values ends earlier. Batches do not change what is learned.
     skip_bad_lines : bool, default False

@@ -1,0 +1,53 @@
+"""The settings that ``askance init`` writes: complete, and what they show is what holds."""
+
+import re
+import tomllib
+from dataclasses import fields
+
+import pytest
+
+from askance.cli import main
+from askance.live.config import Asking, Config, Model, Queue, Server, from_document, load
+
+SECTIONS = {"model": Model, "asking": Asking, "queue": Queue, "server": Server}
+
+
+def written(folder, classes="ham,spam"):
+    path = folder / "askance.toml"
+    assert main(["init", "--config", str(path), "--classes", classes]) == 0
+    return path
+
+
+def shown(text):
+    """The settings as they would be if nothing were commented out, but for what is only an example."""
+    lines = [line for line in text.splitlines() if "for example" not in line and '"..."' not in line]
+    bare = [re.sub(r"^# (?=\[|\w+ = )", "", line) for line in lines]
+    return tomllib.loads("\n".join(bare))
+
+
+def test_every_setting_is_in_the_template(tmp_path):
+    text = written(tmp_path).read_text("utf-8")
+    top, *rest = re.split(r"^(?:# )?\[(\w+)\]$", text, flags=re.MULTILINE)
+    parts = dict(zip(rest[::2], rest[1::2], strict=True))
+    assert {*SECTIONS, "fields"} == parts.keys()
+    for section, kind in SECTIONS.items():
+        names = {item.name for item in fields(kind)} - ({"classes", "fields", "parameters"} if kind is Model else set())
+        assert names == set(
+            re.findall(r"^(?:# )?(\w+) = ", parts[section].split("# [model.parameters]")[0], re.MULTILINE)
+        )
+    names = {item.name for item in fields(Config)} - SECTIONS.keys()
+    assert names == set(re.findall(r"^(?:# )?(\w+) = ", top, re.MULTILINE))
+
+
+@pytest.mark.parametrize("classes", ["ham,spam", "a,b,c"])
+def test_what_is_written_and_what_it_shows_are_the_defaults(tmp_path, classes):
+    path = written(tmp_path, classes)
+    default = from_document({"name": "askance", "classes": classes.split(",")}, tmp_path)
+    assert load(path) == default
+    document = shown(path.read_text("utf-8"))
+    assert document.pop("fields") == {"text": "text", "amount": "number", "country": "category"}
+    assert document["model"].pop("parameters") == {"objective": "accuracy"}
+    assert {"hash_bits", "ngrams"} < document["model"].keys()
+    assert {"park_after", "later"} < document["queue"].keys()
+    found = from_document(document, tmp_path)
+    assert found == default
