@@ -108,6 +108,10 @@ def test_budgets_and_a_named_class(file: Path) -> None:
         (["events.npz", "--budgets", "x"], "must be numbers of labels"),
         (["events.npz", "--ratios", "0.1", "--budgets", "5"], "not allowed with argument"),
         (["events.npz", "--metric", "beauty"], "there is no metric 'beauty'"),
+        (["events.npz", "--metric", "nlp"], "nlp is measured on probabilities, and RPA-I has none"),
+        (["events.npz", "-a", "UOAL-entropy", "-a", "D-ADA", "--metric", "weighted_loss"], "and D-ADA has none"),
+        (["three.csv", "--metric", "auc"], "auc is for two classes, and three has 3"),
+        (["three.csv", "--metric", "sum"], "sum is about one class, and three has 3"),
         (["events.npz", "--metric", "seconds"], "there is no metric 'seconds'; choose by one of accuracy"),
         (["events.npz", "--results", "no/such/r.jsonl"], "there is no folder 'no/such' to write r.jsonl to"),
         (["events.npz", "--positive", "7"], "events has no class '7'; its classes are -1, 1"),
@@ -124,8 +128,19 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    (file.parent / "three.csv").write_text("x,label\n" + "1,a\n2,b\n3,c\n" * 9)
     assert sentence in complaint(["compare", *words], file.parent, monkeypatch, capfd)
     assert not (file.parent / "no").exists()
+
+
+def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text("x,label\n" + "1,a\n2,b\n3,\n" * 20 + "1,2,3,a\n")
+    words = ["some.csv", "-a", "PAA-I:C=1", "--ratios", "0.2", "--permutations", "2", "--skip-bad-lines"]
+    result = run(*words, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "some: 40 events" in result.stdout
+    assert "1 line could not be read and was left out." in result.stdout
+    assert "20 events had no label and were left out." in result.stdout
 
 
 def test_help_names_the_default_algorithms_and_the_metrics() -> None:

@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.output import console, percent
+from askance.cli.output import console, left_out, percent
 from askance.experiments import Progress, Results, Sweep
 from askance.experiments.curves import mean_and_spread, target_name
 from askance.experiments.statistics import Line, lines, rank_table
@@ -38,7 +38,10 @@ class Screen:
             classes += f" ({percent(share)} of class {settings['positive']})"
         facts = f": {settings['events']:,} events, {settings['features']:,} features, {classes}; "
         self.out.print(Text(settings["dataset"], style="bold").append(facts, style="not bold"), end="")
-        self.out.print(f"scaling: {settings['preparation']}.\n")
+        self.out.print(f"scaling: {settings['preparation']}.")
+        for remark in left_out(settings["bad_lines"], settings["unlabeled"]):
+            self.out.print(remark)
+        self.out.print()
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[Progress], None] | None]:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,3 +56,17 @@ def percent(share: float) -> str:
     from askance.metrics.shown import in_percent
 
     return f"{in_percent(share)}%"
+
+
+def left_out(bad_lines: int, unlabeled: int, examples: Sequence[Any] = ()) -> Iterator[str]:
+    """What of a file was not used, in words.
+
+    >>> list(left_out(1, 20))
+    ['1 line could not be read and was left out.', '20 events had no label and were left out.']
+    """
+    if bad_lines:
+        were = "line could not be read and was" if bad_lines == 1 else "lines could not be read and were"
+        yield f"{bad_lines:,} {were} left out" + (f"; the first: {examples[0]}" if examples else ".")
+    if unlabeled:
+        were = "event had no label and was" if unlabeled == 1 else "events had no label and were"
+        yield f"{unlabeled:,} {were} left out."

@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.output import console, percent, spark
+from askance.cli.output import console, left_out, percent, spark
 from askance.metrics.shown import in_digits
 from askance.playing import Outcome, Progress
 
@@ -173,12 +173,6 @@ def remarks(outcome: Outcome) -> Iterator[str]:
             f"All {clf.labels_asked_:,} labels were spent by event {totals.last_asked:,} of {totals.events:,}; "
             f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
         )
-    if outcome.bad_lines:
-        first = outcome.bad_line_examples[0]
-        were = "line could not be read and was" if outcome.bad_lines == 1 else "lines could not be read and were"
-        yield f"{outcome.bad_lines:,} {were} left out; the first: {first}"
-    if outcome.unlabeled:
-        were = "event had no label and was" if outcome.unlabeled == 1 else "events had no label and were"
-        yield f"{outcome.unlabeled:,} {were} left out."
+    yield from left_out(outcome.bad_lines, outcome.unlabeled, outcome.bad_line_examples)
     if outcome.restarted:
         yield "A class turned up late: the file was read for all classes first. --classes saves that."

@@ -5,12 +5,26 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from askance.errors import InvalidInput
+
+
+class Loaded(NamedTuple):
+    """What was read."""
+
+    name: str
+    X: Any
+    y: np.ndarray
+    is_scaled: bool = False
+    """Whether its fields were scaled as they were read."""
+    unlabeled: int = 0
+    """Events without a label, which are left out."""
+    bad_lines: int = 0
+    """Lines that could not be read."""
 
 
 def load_table(source: str | os.PathLike[str], **reading: Any) -> tuple[str, Any, np.ndarray]:
@@ -23,28 +37,27 @@ def load_table(source: str | os.PathLike[str], **reading: Any) -> tuple[str, Any
     **reading
         Options of ``open_stream``, such as ``label`` and ``format``.
     """
-    name, X, y, _ = load(source, running=False, **reading)
-    return name, X, y
+    return load(source, running=False, **reading)[:3]
 
 
-def load(source: str | os.PathLike[str], running: bool, **reading: Any) -> tuple[str, Any, np.ndarray, bool]:
-    """As ``load_table``; with ``running``, fields of files that have any are scaled, which the last value tells."""
+def load(source: str | os.PathLike[str], running: bool, **reading: Any) -> Loaded:
+    """As ``load_table``; with ``running``, fields of files that have any are scaled."""
     path = Path(source)
     if str(source) != "-" and not path.exists():
-        return *_named(str(source)), False
+        return Loaded(*_named(str(source)))
     name = path.name.split(".")[0] or str(source)
     if path.suffix == ".npz" and not reading:
-        return name, *_read_npz(path), False
+        return Loaded(name, *_read_npz(path))
     from askance.stream import open_stream
 
     with open_stream(source, raw=True, **reading) as stream:
         has_fields = any(field.kind not in ("sparse", "label") for field in stream.fields)
         if not (running and has_fields):
-            return name, *_gather(stream, name), False
+            return _gather(stream, name, is_scaled=False)
         if str(source) == "-":
             raise InvalidInput("the standard input cannot be read twice, as the scaling 'auto' needs; choose another.")
     with open_stream(source, raw=False, **reading) as stream:
-        return name, *_gather(stream, name), True
+        return _gather(stream, name, is_scaled=True)
 
 
 def _named(name: str) -> tuple[str, Any, np.ndarray]:
@@ -56,13 +69,15 @@ def _named(name: str) -> tuple[str, Any, np.ndarray]:
     return dataset.name, dataset.X, dataset.y
 
 
-def _gather(stream: Any, name: str) -> tuple[Any, np.ndarray]:
+def _gather(stream: Any, name: str, is_scaled: bool) -> Loaded:
     """All rows that have a label; without the columns that hashing left empty."""
     rows, labels = [], []
+    unlabeled = 0
     for batch in stream:
         if batch.y is None:
             raise InvalidInput(f"{name!r} has no labels; a comparison needs the label of every event.")
         known = np.array([label is not None for label in batch.y]) if batch.y.dtype == object else slice(None)
+        unlabeled += len(batch.y) - len(batch.y[known])
         rows.append(batch.X[known])
         labels.append(batch.y[known])
     if not rows:
@@ -75,7 +90,7 @@ def _gather(stream: Any, name: str) -> tuple[Any, np.ndarray]:
     if used.mean() < 0.5:
         X = X[:, np.flatnonzero(used)]
     y = np.concatenate(labels)
-    return X, np.array(y.tolist()) if y.dtype == object else y
+    return Loaded(name, X, np.array(y.tolist()) if y.dtype == object else y, is_scaled, unlabeled, stream.bad_lines)
 
 
 def _read_npz(path: Path) -> tuple[Any, np.ndarray]:

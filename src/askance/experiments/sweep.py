@@ -27,6 +27,9 @@ from askance.experiments.tuning import Rules, Tuning, mean
 
 MATRIX_LIMIT = 2 * 2**30
 """Bytes that one learner may take for its matrix."""
+OF_POSITIVES = ("sensitivity", "specificity", "sum", "cost")
+OF_PROBABILITIES = ("nlp", "weighted_loss")
+OF_TWO_CLASSES = ("auc", *OF_PROBABILITIES)
 METRICS = (*sorted(COUNTED - {"events", "labels", "query_ratio", "seconds"}), "auc", "nlp", "weighted_loss")
 """What to choose and rank by: how good the predictions are, not what they cost."""
 
@@ -135,10 +138,30 @@ class Sweep:
         )
         self.conditions = Conditions(seed, shuffle, alpha_p, c_p, everything or metric not in COUNTED)
         self.table = Table.of(data, positive=positive).prepared(prepare, intercept)
+        self._check_metric(metric)
         for candidate in self.candidates:
             preset_of(candidate.name).update().kernels(len(self.table.classes))  # refuses classes it cannot tell apart
             Tuning(candidate, self.table, self.rules)  # refuses parameters that cannot work
             _check_memory(candidate, self.table)
+
+    def _check_metric(self, metric: str) -> None:
+        """Refuse a metric that these data, or one of the algorithms, do not have."""
+        if metric in OF_POSITIVES and self.table.positive is None:
+            raise InvalidParameter(
+                f"{metric} is about one class, and {self.table.name} has {len(self.table.classes)}; say which one with "
+                "positive, or choose by accuracy, balanced_accuracy or f1."
+            )
+        if metric in OF_TWO_CLASSES and len(self.table.classes) > 2:
+            raise InvalidParameter(
+                f"{metric} is for two classes, and {self.table.name} has {len(self.table.classes)}; choose by "
+                "accuracy, balanced_accuracy or f1."
+            )
+        for candidate in self.candidates:
+            if metric in OF_PROBABILITIES and not preset_of(candidate.name).update.probabilistic:
+                raise InvalidParameter(
+                    f"{metric} is measured on probabilities, and {candidate.label} has none; those of paper 5 "
+                    "(UOAL-entropy, BOAL-entropy, ...) do."
+                )
 
     def run(
         self,
@@ -192,6 +215,8 @@ class Sweep:
             "positive": str(table.classes[table.positive]) if has_positive else None,
             "positive_share": table.positives / table.n_events if has_positive else None,
             "preparation": table.preparation,
+            "unlabeled": table.unlabeled,
+            "bad_lines": table.bad_lines,
             **vars(rules),
             "seed": conditions.seed,
             "shuffle": conditions.shuffle,

@@ -6,6 +6,7 @@ dense data stay dense where that is much smaller.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.experiments.load import load
+from askance.experiments.load import Loaded, load
 from askance.learner.labels import distinct_labels, encode
 from askance.stream.labels import refuse_quantities
 
@@ -47,6 +48,10 @@ class Table:
     """What was done to the columns, in words."""
     positive: int | None = 1
     """Which class counts as positive, as an index into ``classes``; None among three or more if none was named."""
+    unlabeled: int = 0
+    """How many events had no label and were left out."""
+    bad_lines: int = 0
+    """How many lines could not be read and were left out."""
 
     @property
     def n_events(self) -> int:
@@ -109,13 +114,11 @@ class Table:
         """
         if isinstance(source, Table):
             return source
-        preparation = "none"
         if isinstance(source, tuple) and len(source) in (2, 3):
-            name, X, y = source if len(source) == 3 else ("data", *source)
+            loaded = Loaded(*source) if len(source) == 3 else Loaded("data", *source)
         else:
-            name, X, y, is_scaled = load(source, running, **reading)
-            preparation = "running" if is_scaled else "none"
-        y = np.asarray(y)
+            loaded = load(source, running, **reading)
+        name, X, y = loaded.name, loaded.X, np.asarray(loaded.y)
         classes = distinct_labels(y, "y")
         if len(classes) < 2:
             raise InvalidInput(f"{name} has only one class; there is nothing to tell apart.")
@@ -130,7 +133,8 @@ class Table:
                 known = ", ".join(str(label) for label in classes[:10].tolist())
                 raise InvalidParameter(f"{name} has no class {positive!r}; its classes are {known}.")
             at = int(found[0])
-        return cls(str(name), X, encode(y, classes), classes, preparation, at)
+        preparation = "running" if loaded.is_scaled else "none"
+        return cls(str(name), X, encode(y, classes), classes, preparation, at, loaded.unlabeled, loaded.bad_lines)
 
     def prepared(self, scale: str = "none", intercept: bool = False) -> Table:
         """This table with its columns scaled and, where wanted, a constant 1 appended.
@@ -156,7 +160,7 @@ class Table:
         if intercept:
             X = _with_constant(X)
         done = [word for word in (self.preparation, scale, "intercept" if intercept else "none") if word != "none"]
-        return Table(self.name, as_rows(X), self.y, self.classes, " + ".join(done) or "none", self.positive)
+        return dataclasses.replace(self, X=as_rows(X), preparation=" + ".join(done) or "none")
 
     def _standard(self, X: Any) -> Any:
         mean, spread = _mean_and_spread(X)

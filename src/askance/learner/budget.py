@@ -250,8 +250,9 @@ def as_budget(budget: Any) -> Budget:
     if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
         return Fixed(int(budget))  # refuses negative ones
     if isinstance(budget, float | np.floating):
+        share = budget if 0.0 < budget <= 1.0 else 0.02
         raise InvalidParameter(
             f"budget={budget} is not a whole number of labels. For a share of the events use "
-            f"budget=askance.budgets.Rate({budget})."
+            f"budget=askance.budgets.Rate({share})."
         )
     raise InvalidType(f"budget must be None, a whole number or a Budget, got {budget!r}.")

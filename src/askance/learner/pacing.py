@@ -22,7 +22,7 @@ query rule says. Everything else serves to stay away from that edge, so that eac
    unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times ROOM w over the recent
    mean of p_s, where that is below 1. The scale then moves no further down, and takes over again when the rule begins
    to tell events apart.
-4. No chance falls below a twentieth of w, so that no answer ever stands for more than 20 / w events, and at most a
+4. No chance falls below a twentieth of w, so that no answer stands for more than 20 / w events, and at most a
    twentieth of the labels are bought at random for it.
 
 All this is reckoned anew every few events, a label's worth of them, so that it costs next to nothing; with budgets
