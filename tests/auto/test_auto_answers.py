@@ -8,9 +8,9 @@ import askance
 from askance import quality
 from askance.budgets import Fixed, Rate
 from askance.errors import InvalidType
-from askance.learner.auto import Committee, Doubt, evidence
-from askance.learner.auto.layout import CLASSES, LEARNED, OCTAVES, PER_CLASS, WATCHED, members_at
-from askance.quality import bins
+from askance.learner.auto import Committee, Doubt
+from askance.learner.auto.layout import CLASSES, LEARNED, PER_CLASS, WATCHED, members_at
+from askance.learner.octaves import OCTAVES
 
 EVERYTHING = Doubt(delta=1e12)  # asks with certainty
 
@@ -55,13 +55,6 @@ def test_answers_that_come_late_or_never_or_are_corrected_are_filed_with_their_e
                 clf.tell(ticket=own, y=answer, replace=True)
                 monitor.answer(ticket, answer, replace=True)
     assert_same_quality(clf.report().quality, monitor.overall)
-
-
-def test_octaves_and_odds_are_those_of_the_quality_estimates():
-    assert (OCTAVES, evidence.NEVER, evidence.RAREST) == (bins.OCTAVES, bins.NEVER, bins.RAREST)
-    assert (evidence.UNIT, evidence.SQUARES_PER_UNIT) == (bins.UNIT, 2**bins.SQUARE_SHIFT)
-    for probability in (1.0, 0.75, 0.5, 0.3, 0.01, 2.0**-20, 2.0**-21, 1e-9, 0.0):
-        assert evidence.octave_of(probability) == bins.octave(probability)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 7])

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.errors import InvalidInput, InvalidParameter
+from askance.learner.octaves import octave_of
 from askance.metrics.probability import calibration_bins
 from askance.quality import Monitor, estimate_columns
 from askance.quality.bins import (
@@ -16,7 +17,6 @@ from askance.quality.bins import (
     as_score,
     as_scores,
     many_odds,
-    octave,
     octaves,
     odds,
     probability_bin,
@@ -108,7 +108,7 @@ def test_monitor_and_arrays_agree_to_the_last_bit_whatever_the_order_of_the_answ
 @settings(max_examples=200, deadline=None)
 @given(st.floats(0, 1), st.floats(allow_nan=False, allow_infinity=False))
 def test_one_by_one_and_many_at_once_are_filed_alike(share, score):
-    h = octave(share)
+    h = octave_of(share)
     shares = np.array([share])
     assert octaves(shares)[0] == h
     assert many_odds(shares, np.array([h]))[0] == odds(share, h)

@@ -128,16 +128,15 @@ def kinds_of(options: argparse.Namespace) -> dict[str, str] | None:
 def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
     """The algorithm, the parameters and the budget that the options ask for."""
     from askance.errors import InvalidParameter
-    from askance.learner.presets import AUTO
+    from askance.learner.presets import is_auto
     from askance.playing.choice import Choice, named, parameters_in
 
     if options.algorithm:
         name, parameters = named(options.algorithm, options.settings)
     else:
         name, parameters = None, parameters_in(options.settings)
-    is_auto = name is not None and name.casefold() == AUTO
     for option, value in (("objective", options.objective), ("costs", options.costs)):
-        if value is not None and not is_auto:
+        if value is not None and not is_auto(name):
             raise InvalidParameter(f"--{option} is for the algorithm auto: add -a auto.")
         if value is not None:
             parameters[option] = value
@@ -146,7 +145,7 @@ def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
         from askance.budgets import Rate
 
         budget = Rate(USUAL_RATE)
-    if is_auto and budget_is_one(options) and 0.0 < (options.rate or 0.0) < 1.0:
+    if is_auto(name) and budget_is_one(options) and 0.0 < (options.rate or 0.0) < 1.0:
         budget = options.rate  # which auto spends with a head start
     return Choice(name, parameters, budget, options.explore, None, intercept, options.seed)
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from askance.experiments.table import Table, open_shared
-from askance.learner.presets import AUTO, make
+from askance.learner.presets import is_auto, make
 from askance.learner.trace import Trace
 from askance.metrics.counts import PerClass, cross
 
@@ -132,7 +132,7 @@ class Player:
 
 def bought(algorithm: str, parameters: dict[str, Any], budget: int | None) -> dict[str, Any]:
     """The parameters and the budget of a learner; the rate of ``auto`` is its budget."""
-    if algorithm == AUTO and "rate" in parameters:
+    if is_auto(algorithm) and "rate" in parameters:
         rate = parameters.pop("rate")
         return parameters | {"budget": rate if rate < 1.0 else None}
     return parameters | {"budget": budget}
@@ -203,6 +203,6 @@ def play_shared(folder: str, conditions: Conditions, room: int, plays: list[Play
 
 def warm_up(algorithm: str, n_classes: int, budget: int | None) -> None:
     """Compile an algorithm, or fetch it from the cache on disk, by playing two events."""
-    given = bought(algorithm, {"rate": 0.5} if algorithm == AUTO and budget is None else {}, budget)
+    given = bought(algorithm, {"rate": 0.5} if is_auto(algorithm) and budget is None else {}, budget)
     learner = make(algorithm, **given, classes=np.arange(n_classes), random_state=0)
     learner.run(sp.csr_matrix(np.eye(2)), np.array([0, 1]))

@@ -21,7 +21,7 @@ from typing import Any
 from askance.errors import InvalidParameter
 from askance.learner import query as q
 from askance.learner.auto import Committee, Doubt
-from askance.learner.presets import AUTO, Preset, find
+from askance.learner.presets import AUTO, Preset, find, is_auto
 from askance.learner.rule import QueryRule
 
 TOLERANCE = 0.03
@@ -82,12 +82,12 @@ ALONE = Preset(AUTO, 0, Committee, Doubt, (), {})
 
 def preset_of(algorithm: str) -> Preset:
     """The preset of this name; also ``auto``, which is none, and asks as its budget says."""
-    return ALONE if algorithm.strip().casefold() == AUTO else find(algorithm)
+    return ALONE if is_auto(algorithm) else find(algorithm)
 
 
 def parameters_of(algorithm: str) -> dict[str, Any]:
     """The letters a user may set, with their defaults."""
-    if algorithm.strip().casefold() == AUTO:
+    if is_auto(algorithm):
         return {"objective": "balanced"}
     return find(algorithm).parameters
 

@@ -158,6 +158,12 @@ def find(name: str) -> Preset:
 AUTO = "auto"
 """The name of the classifier that needs a budget and nothing else (see ``auto``); it comes from no paper."""
 
+
+def is_auto(name: Any) -> bool:
+    """Whether a user means ``auto``, in whatever case."""
+    return isinstance(name, str) and name.strip().casefold() == AUTO
+
+
 COMMON = ("budget", "classes", "normalize", "intercept", "n_features", "random_state", "explore", "keep", "keep_for")
 
 
@@ -188,7 +194,7 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
     from askance.learner.classifier import ActiveClassifier
 
     common = {key: parameters.pop(key) for key in COMMON if key in parameters}
-    if isinstance(name, str) and name.strip().casefold() == AUTO:
+    if is_auto(name):
         from askance.learner.auto.make import make_auto
 
         return make_auto(common, parameters)

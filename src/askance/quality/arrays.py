@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.learner.octaves import OCTAVES
 from askance.metrics.arrays import column, numbers
 from askance.metrics.counts import class_index
 from askance.metrics.probability import calibration_bins, probabilities
 from askance.quality.anytime import Walk
-from askance.quality.bins import OCTAVES, Integers, as_scores, many_odds, octaves, score_bins, score_keys, top_octave
+from askance.quality.bins import Integers, as_scores, many_odds, octaves, score_bins, score_keys, top_octave
 from askance.quality.ledger import PROBABILITY_UNIT, Ledger, Settings
 from askance.quality.result import Quality
 from askance.quality.tally import Tally

@@ -3,7 +3,7 @@
 The files are few and fixed, so that the state of an estimate has a fixed size, one answer costs a few additions of
 whole numbers, and any order of the answers leaves the same state, to the last bit.
 
-    octave h    2^-(h+1) <= p < 2^-h; 0 holds p = 1 too, 20 everything below 2^-20, and 21 what could not be asked
+    octave h    2^-(h+1) <= p < 2^-h (see ``learner.octaves``)
     score bin   sixteen to the octave of |score|, on both sides of zero, for the 24 octaves below the largest |score|;
                 what is smaller shares a bin with zero
 
@@ -24,16 +24,10 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
+from askance.learner.octaves import NEVER, RAREST, UNIT
 from askance.metrics.probability import CALIBRATION_BINS
 
 Integers = NDArray[np.int64]
-
-OCTAVES = 22
-RAREST = 20
-NEVER = 21
-UNIT = 1 << 20
-SQUARE_SHIFT = 10  # squares of odds lose so many bits, and then have room for two thousand million answers
-SQUARE_UNIT = UNIT * UNIT >> SQUARE_SHIFT
 
 BINS_PER_OCTAVE = 16
 SCORE_OCTAVES = 24
@@ -41,17 +35,6 @@ LOWEST_EXPONENT = -1100  # below that of the smallest number there is, so that k
 BINS_PER_SIDE = BINS_PER_OCTAVE * SCORE_OCTAVES
 SCORE_BINS = 2 * BINS_PER_SIDE + 1
 LOWEST_TOP = SCORE_OCTAVES  # before there is any score
-
-
-def octave(probability: float) -> int:
-    """The octave of one ask probability.
-
-    >>> [octave(p) for p in (1.0, 0.5, 0.49, 0.01, 1e-9, 0.0)]
-    [0, 0, 1, 6, 20, 21]
-    """
-    if probability <= 0.0:
-        return NEVER
-    return min(max(-frexp(probability)[1], 0), RAREST)
 
 
 def octaves(probability: NDArray[np.float64]) -> Integers:

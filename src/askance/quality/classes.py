@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.quality.bins import SQUARE_UNIT, UNIT
+from askance.learner.octaves import SQUARE_UNIT, UNIT
 from askance.quality.limits import normal_quantile
 from askance.quality.result import Estimate
 from askance.quality.standing import Numbers, Standing, divide

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.quality.bins import SQUARE_UNIT, UNIT
+from askance.learner.octaves import SQUARE_UNIT, UNIT
 from askance.quality.limits import Unseen, recover, unseen
 from askance.quality.result import Estimate
 from askance.quality.standing import Numbers, Standing, divide

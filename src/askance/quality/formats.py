@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from askance.quality.bins import BINS_PER_OCTAVE, LOWEST_EXPONENT, LOWEST_TOP, OCTAVES, SCORE_BINS, score_bin
+from askance.learner.octaves import OCTAVES
+from askance.quality.bins import BINS_PER_OCTAVE, LOWEST_EXPONENT, LOWEST_TOP, SCORE_BINS, score_bin
 from askance.quality.recent import Filing
 
 FORMAT = 2

@@ -8,20 +8,13 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidParameter
+from askance.learner.octaves import NEVER, OCTAVES
 from askance.metrics.arrays import is_number, share
 from askance.metrics.probability import CALIBRATION_BINS
 from askance.metrics.summary import position_of
 from askance.quality import scored
 from askance.quality.anytime import Walk, rectangle
-from askance.quality.bins import (
-    BINS_PER_OCTAVE,
-    BINS_PER_SIDE,
-    LOWEST_TOP,
-    NEVER,
-    OCTAVES,
-    SCORE_BINS,
-    score_bin,
-)
+from askance.quality.bins import BINS_PER_OCTAVE, BINS_PER_SIDE, LOWEST_TOP, SCORE_BINS, score_bin
 from askance.quality.classes import Cells, averages
 from askance.quality.counted import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
 from askance.quality.limits import normal_quantile

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
+from askance.learner.octaves import octave_of
 from askance.quality.anytime import Walk
-from askance.quality.bins import as_score, octave, odds, probability_bin, score_key
+from askance.quality.bins import as_score, odds, probability_bin, score_key
 from askance.quality.formats import FORMAT, upgraded
 from askance.quality.ledger import PROBABILITY_UNIT, Ledger, Settings
 from askance.quality.recent import Filing, Recent
@@ -136,7 +137,7 @@ class Monitor:
         if score is not None and not abs(score) < float("inf"):
             raise InvalidInput(f"score must be a finite number, got {score!r}.")
         key = 0 if score is None else score_key(score)
-        h = octave(probability)
+        h = octave_of(probability)
         weight = odds(probability, h)
         filing = Filing(column, key, h, weight, chance_bin, chance_units, int(score is not None), int(bool(asked)))
 

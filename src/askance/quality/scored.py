@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.quality.bins import OCTAVES, SCORE_BINS, SQUARE_UNIT, UNIT
+from askance.learner.octaves import OCTAVES, SQUARE_UNIT, UNIT
+from askance.quality.bins import SCORE_BINS
 from askance.quality.counted import UNKNOWN, Mistakes
 from askance.quality.result import Estimate
 from askance.quality.standing import Numbers, divide

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.quality.bins import OCTAVES, SQUARE_SHIFT, Integers
+from askance.learner.octaves import OCTAVES, SQUARE_SHIFT
+from askance.quality.bins import Integers
 
 
 class Tally:

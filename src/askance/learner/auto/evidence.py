@@ -1,8 +1,8 @@
 """What a committee notes of events and answers for its report: how good it is, and what labels were spent on.
 
 Every event is filed by what was predicted and by the octave of its probability of asking, every bought answer by the
-same two and its class: these are the files from which ``askance.quality`` estimates (see ``quality.bins``), in the same
-whole numbers. An answer stands for (1 - p) / p events of its file that were not asked: its odds. One that comes late
+same two and its class: these are the files from which ``askance.quality`` estimates, in the same whole numbers (see
+``octaves``). An answer stands for (1 - p) / p events of its file that were not asked: its odds. One that comes late
 is filed with its event, by what was predicted then.
 
 A label that was given, not bought, came with a probability that nobody knows. It is no evidence of how good the
@@ -10,8 +10,6 @@ committee is on the events of the stream: it stands for none of them, and is cou
 """
 
 from __future__ import annotations
-
-from math import frexp
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from askance.learner.auto.layout import (
     CLEAR,
     GIVEN,
     LEARNED,
-    OCTAVES,
     PREDICTED_THEN,
     REASONS,
     UNDECIDED,
@@ -32,26 +29,13 @@ from askance.learner.auto.layout import (
     events_at,
     given_at,
 )
+from askance.learner.octaves import RAREST, SQUARE_SHIFT, UNIT, octave_of
 
-NEVER = OCTAVES - 1  # the file of what could not be asked
-RAREST = NEVER - 1
-LARGEST_ODDS = 2.0**OCTAVES / 2.0 - 1.0
-UNIT = 2.0**20  # odds are whole multiples of its inverse, relative to the octave,
-SQUARES_PER_UNIT = 2.0**10  # and their squares of that of UNIT^2 / 2^10
+LARGEST_ODDS = 2.0 ** (RAREST + 1) - 1.0
+SQUARES_PER_UNIT = 2.0**SQUARE_SHIFT
 
 CLEARLY = 1.0  # a margin of the usual size
 COLD = 20.0  # answers for each class, after which the cold start is over, whichever classes were seen
-
-
-def octave_of(probability):
-    """2^-(h+1) <= p < 2^-h for octave h.
-
-    >>> [octave_of(p) for p in (1.0, 0.5, 0.49, 0.01, 1e-9, 0.0)]
-    [0, 0, 1, 6, 20, 21]
-    """
-    if probability <= 0.0:
-        return NEVER
-    return min(RAREST, max(0, -frexp(probability)[1]))
 
 
 def note_event(state, classes, predicted, probability, is_asked):

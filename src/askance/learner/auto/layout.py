@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from askance.learner.octaves import OCTAVES
+
 WATCHED, CENTRED, MODEST, LENGTH, PRESENT_USUALLY = 0, 1, 2, 3, 4
 """How many events were watched, whether there are few enough features to centre them, whether the constant is a small
 one, the mean squared length of an event, and how many features it usually has."""
@@ -18,10 +20,9 @@ CLASSES = 14
 """For each class the answers it had lately, then for each its share of the recent predictions, then for each the sum of
 its answers' margins."""
 PER_CLASS = 3
-OCTAVES = 22
-"""Then, for each predicted class and octave of the probability of asking, the events, and those that were asked; for
-each true class, predicted class and octave, the bought answers, their odds, and the squares of these (see
-``evidence``); for each true class and predicted class, the given answers. Then for each member:"""
+"""Numbers for each class. Then, for each predicted class and octave of the probability of asking, the events, and those
+that were asked; for each true class, predicted class and octave, the bought answers, their odds, and the squares of
+these (see ``evidence``); for each true class and predicted class, the given answers. Then for each member:"""
 LOSS, SIZE, VOICE, PER_MEMBER = 0, 1, 2, 3
 """Its loss so far, the usual size of its margins, and its voice. Last come the numbers of the covariances."""
 

@@ -12,7 +12,6 @@ from askance.learner.auto.layout import (
     LEADER,
     LEARNED,
     LOSS,
-    OCTAVES,
     PER_MEMBER,
     REASONS,
     SINCE,
@@ -26,6 +25,7 @@ from askance.learner.auto.layout import (
     members_at,
 )
 from askance.learner.auto.members import Member
+from askance.learner.octaves import OCTAVES
 from askance.learner.state import State
 
 if TYPE_CHECKING:
