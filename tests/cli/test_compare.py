@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.slips import complaint
+from tests.cli.here import complaint
 from tests.cli.test_command_line import in_a_terminal
 
 QUICK = ["--permutations", "3", "--search-permutations", "1", "--ratios", "0.05,0.2", "--workers", "1"]
@@ -121,15 +121,9 @@ def test_budgets_and_a_named_class(file: Path) -> None:
         (["events.npz", "--report", "r.png"], "the report 'r.png' must end in .html."),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(
-    file: Path,
-    words: list[str],
-    sentence: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_bad_input_is_one_sentence_and_exit_code_2(file: Path, words: list[str], sentence: str) -> None:
     (file.parent / "three.csv").write_text("x,label\n" + "1,a\n2,b\n3,c\n" * 9)
-    assert sentence in complaint(["compare", *words], file.parent, monkeypatch, capfd)
+    assert sentence in complaint("compare", *words, cwd=file.parent)
     assert not (file.parent / "no").exists()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.slips import complaint
+from tests.cli.here import complaint
 
 import askance
 
@@ -340,14 +340,8 @@ def test_it_works_in_a_shell_with_tail(tmp_path: Path) -> None:
         (["--load", "m", "--classes", "a,b"], "--classes cannot be changed with --load"),
     ],
 )
-def test_a_slip_gets_one_sentence_and_exit_code_2(
-    words: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    assert sentence in complaint(["pipe", *words], tmp_path, monkeypatch, capfd)
+def test_a_slip_gets_one_sentence_and_exit_code_2(words: list[str], sentence: str, tmp_path: Path) -> None:
+    assert sentence in complaint("pipe", *words, cwd=tmp_path)
 
 
 def test_a_model_of_numbered_features_is_refused(tmp_path: Path) -> None:
