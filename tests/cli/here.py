@@ -4,7 +4,6 @@ its signals. ``tests/cli/test_command_line.py`` runs the real thing."""
 from __future__ import annotations
 
 import contextlib
-import sys
 import tempfile
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -20,14 +19,10 @@ def here(*words: str, cwd: Path | None = None) -> CompletedProcess[str]:
         tempfile.NamedTemporaryFile("w", encoding="utf-8") as err,
     ):
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            kept = sys.argv
-            sys.argv = ["askance", *words]
             try:
-                code = main()
+                code = main(words)
             except SystemExit as ended:
                 code = ended.code if isinstance(ended.code, int) else 1
-            finally:
-                sys.argv = kept
         out.flush()
         err.flush()
         return CompletedProcess(list(words), code, *(Path(file.name).read_text("utf-8") for file in (out, err)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
-from askance.cli.run_options import add_weights, weights_of
+from askance.cli.run_options import add_reading, add_weights, weights_of
 
 if TYPE_CHECKING:
     from askance.experiments import Candidate, Results, Sweep
@@ -54,15 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other orders (default: 0)")
     data = parser.add_argument_group("the data")
-    data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
-    data.add_argument(
-        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, target, or the last)"
-    )
-    data.add_argument(
-        "--header", action=argparse.BooleanOptionalAction, default=None,
-        help="whether a CSV file begins with a line of names (default: found out)",
-    )  # fmt: skip
-    data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
+    add_reading(data)
     data.add_argument(
         "--scale", choices=("auto", "none", "standard", "l2", "minmax"), default="auto",
         help="auto: columns to variance 1 for numbers, events to length 1 for words",

@@ -11,7 +11,16 @@ from typing import Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
-from askance.cli.run_options import add_algorithm, add_fields, add_weights, choice_of, kinds_of, model_of, weights_of
+from askance.cli.run_options import (
+    add_algorithm,
+    add_fields,
+    add_reading,
+    add_weights,
+    choice_of,
+    kinds_of,
+    model_of,
+    weights_of,
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,18 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_algorithm(parser)
     data = parser.add_argument_group("the data")
-    data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
-    data.add_argument(
-        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, target, or the last)"
-    )
+    add_reading(data)
     data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     add_fields(data)
     data.add_argument("--time-field", metavar="FIELD", help="the field with the time, for --per-day")
-    data.add_argument(
-        "--header", action=argparse.BooleanOptionalAction, default=None,
-        help="whether a CSV file begins with a line of names (default: found out)",
-    )  # fmt: skip
-    data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
     data.add_argument(
         "--scale", choices=("auto", "none", "l2"), default="auto",
         help="auto: numbers standardised as they run, texts and\nsparse events to length 1",

@@ -1,4 +1,4 @@
-"""Options that ``askance run`` and ``askance pipe`` share: which algorithm, how many labels, what fields are."""
+"""Options that commands share: which algorithm, how many labels, how a file is read, what its fields are."""
 
 from __future__ import annotations
 
@@ -46,6 +46,19 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
         "--explore", type=share, default=0.0, metavar="P",
         help="ask every event with at least this probability:\nan unbiased sample, such as 0.01",
     )  # fmt: skip
+
+
+def add_reading(data: argparse._ArgumentGroup) -> None:
+    """How a file is read."""
+    data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
+    data.add_argument(
+        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, target, or the last)"
+    )
+    data.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, default=None,
+        help="whether a CSV file begins with a line of names (default: found out)",
+    )  # fmt: skip
+    data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
 
 
 def add_fields(parser: argparse._ArgumentGroup) -> None:

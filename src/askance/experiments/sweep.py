@@ -30,7 +30,7 @@ MATRIX_LIMIT = 2 * 2**30
 OF_POSITIVES = ("sensitivity", "specificity", "sum", "cost")
 OF_PROBABILITIES = ("nlp", "weighted_loss")
 OF_TWO_CLASSES = ("auc", *OF_PROBABILITIES)
-METRICS = (*sorted(COUNTED - {"events", "labels", "query_ratio", "seconds"}), "auc", "nlp", "weighted_loss")
+METRICS = (*sorted(COUNTED - {"events", "labels", "query_ratio", "seconds"}), *OF_TWO_CLASSES)
 """What to choose and rank by: how good the predictions are, not what they cost."""
 
 

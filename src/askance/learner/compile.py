@@ -115,18 +115,24 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     inlined = plain | {"forceinline": True, "no_cpython_wrapper": True}
 
     def compile_inner(original: Function, linked: Function) -> Function:
-        # A slip of an index in a user's rule is an error, not somebody else's memory.
-        checks = {"boundscheck": not is_ours(original)}
-        digest = _digest(original, slots)
-        key = digest, is_ours(original)
+        assert isinstance(original, FunctionType)
+        assert isinstance(linked, FunctionType)
+        if not is_ours(original):  # it may be edited in a running session
+            return compile_part(original, linked)
+        key = original, tuple(linked.__globals__[name] for name, _ in _functions_called(original))
         if key not in _parts:
-            if hasattr(original, "on_its_own"):
-                _parts[key] = compile_outer(original, linked, digest, called | checks)
-            else:
-                _parts[key] = numba.njit(**inlined | checks)(linked)
+            _parts[key] = compile_part(original, linked)
         return _parts[key]
 
-    def compile_outer(original: Function, linked: Function, digest: str, options: dict[str, Any]) -> Function:
+    def compile_part(original: Function, linked: Function) -> Function:
+        # A slip of an index in a user's rule is an error, not somebody else's memory.
+        checks = {"boundscheck": not is_ours(original)}
+        if hasattr(original, "on_its_own"):
+            return compile_outer(original, linked, called | checks)
+        return numba.njit(**inlined | checks)(linked)
+
+    def compile_outer(original: Function, linked: Function, options: dict[str, Any]) -> Function:
+        digest = _digest(original, slots)
         linked.__qualname__ = linked.__name__ = f"{original.__name__}_{digest[:24]}"
         dispatcher = numba.njit(**options)(linked)
         dispatcher._cache = _cache_for(linked, digest)
@@ -135,11 +141,11 @@ def _compiled(function: Function, slots: dict[Function, Function]) -> Function:
     built = {prefetch: _prefetch_intrinsic()}
     linked = _linked(function, slots, compile_inner, built)
     options = called if hasattr(function, "on_its_own") else plain
-    return compile_outer(function, linked, _digest(function, slots), options)
+    return compile_outer(function, linked, options)
 
 
-_parts: dict[tuple[str, bool], Function] = {}
-"""What was compiled to be part of something larger, by its digest and whether it is ours; most serve many times."""
+_parts: dict[tuple[Function, tuple[Function, ...]], Function] = {}
+"""Functions of ours that were compiled to be part of something larger, by what they call: most serve many times."""
 
 
 # --- linking ---------------------------------------------------------------------------------------------
@@ -150,6 +156,11 @@ def _callees(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name in _global_names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
+
+
+def _functions_called(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
+    """Those of them that are Python functions."""
+    return ((name, value) for name, value in _callees(function) if isinstance(value, FunctionType))
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
@@ -174,15 +185,14 @@ def _linked(
     """A copy of ``function`` that calls compiled copies of whatever Python functions it calls."""
     assert isinstance(function, FunctionType)
     names = dict(function.__globals__)
-    for name, value in _callees(function):
-        if isinstance(value, FunctionType):
-            callee = slots.get(value, value)
-            if callee not in built:
-                built[callee] = _unfinished
-                built[callee] = compile_inner(callee, _linked(callee, slots, compile_inner, built))
-            if built[callee] is _unfinished:
-                raise InvalidParameter(f"{callee.__qualname__} calls itself; kernels cannot: use a loop.")
-            names[name] = built[callee]
+    for name, value in _functions_called(function):
+        callee = slots.get(value, value)
+        if callee not in built:
+            built[callee] = _unfinished
+            built[callee] = compile_inner(callee, _linked(callee, slots, compile_inner, built))
+        if built[callee] is _unfinished:
+            raise InvalidParameter(f"{callee.__qualname__} calls itself; kernels cannot: use a loop.")
+        names[name] = built[callee]
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     # Cached code names the module it came from and imports it again: this one is always there, and kernels typed into
     # a notebook have none. The name keeps functions of the same name apart.

@@ -76,7 +76,7 @@ class Machine:
         kernels = rules.update.kernels(n_classes)
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
-        at_once = kernels.score_and_length if rules.query.reads_variance and rules.query.reads_length else None
+        at_once = kernels.score_and_length if self.keeps_variance else None
         predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin}
         repeats = rules.update.weighted and not rules.update.weighs_itself
         learning = predicting | {

@@ -141,7 +141,7 @@ class Kernels(NamedTuple):
     given: Kernel | None = None
     """Move the model after a label that was given rather than bought; ``None``: as ``learn`` does."""
     score_and_length: Kernel | None = None
-    """``score`` and ||x||^2 in one pass, for query rules that read both; ``None``: one after the other."""
+    """In place of ``score``: the same, and ||x||^2, in one pass; what a query rule does not read costs nothing."""
 
 
 @dataclasses.dataclass
@@ -187,7 +187,7 @@ class UpdateRule(Parameterised):
     @property
     def provides_variance(self) -> bool:
         """Whether query rules that read a variance can be used."""
-        return self.binary.score is not None
+        return self.binary.score is not None or self.binary.score_and_length is not None
 
     def parameters(self) -> np.ndarray:
         """The float vector the kernels see: the fields in their order."""

@@ -47,11 +47,6 @@ def rarity_and_length(parameters, state, event):
     return Score(side(margin), margin, rarity), squared_length
 
 
-def score_with_rarity(parameters, state, event):
-    said, _ = rarity_and_length(parameters, state, event)
-    return said
-
-
 def rarity_and_length_of_many(parameters, state, event):
     """The scores of all classes; Eq. 8's sum for the predicted class and the rarest of the others; and ||x||^2."""
     scores = state.scores
@@ -71,11 +66,6 @@ def rarity_and_length_of_many(parameters, state, event):
     predicted = best_except(scores, -1)
     rarity = rarities[predicted] + rarities[best_except(rarities, predicted)]
     return judge(scores, rarity), squared_length
-
-
-def score_many_with_rarity(parameters, state, event):
-    said, _ = rarity_and_length_of_many(parameters, state, event)
-    return said
 
 
 def average(table, vector, event, label, ridge, rate, weight):
@@ -197,15 +187,9 @@ class DualAveraging(UpdateRule):
     decay: float = share(1.0)
     weighted: bool = False
 
-    binary: ClassVar = Kernels(
-        linear_margin, learn_averaging, score_with_rarity, forget_sums, score_and_length=rarity_and_length
-    )
+    binary: ClassVar = Kernels(linear_margin, learn_averaging, forget=forget_sums, score_and_length=rarity_and_length)
     multiclass: ClassVar = Kernels(
-        best_of,
-        learn_averaging_of_many,
-        score_many_with_rarity,
-        forget_sums,
-        score_and_length=rarity_and_length_of_many,
+        best_of, learn_averaging_of_many, forget=forget_sums, score_and_length=rarity_and_length_of_many
     )
 
     def start_values(self) -> tuple[float, ...]:
@@ -248,14 +232,10 @@ class MirrorDescent(UpdateRule):
     weighted: bool = False
 
     binary: ClassVar = Kernels(
-        linear_margin, learn_descending, score_with_rarity, forget_squares, score_and_length=rarity_and_length
+        linear_margin, learn_descending, forget=forget_squares, score_and_length=rarity_and_length
     )
     multiclass: ClassVar = Kernels(
-        best_of,
-        learn_descending_of_many,
-        score_many_with_rarity,
-        forget_squares,
-        score_and_length=rarity_and_length_of_many,
+        best_of, learn_descending_of_many, forget=forget_squares, score_and_length=rarity_and_length_of_many
     )
 
     def start_values(self) -> tuple[float, ...]:
