@@ -9,8 +9,8 @@ import askance
 
 SOURCE = Path(askance.__file__).parent
 ORDER = [
-    "errors", "learner", "metrics", "quality", "drift", "calibration", "features", "stream", "datasets", "playing",
-    "experiments", "live", "cli",
+    "errors", "beside", "learner", "metrics", "quality", "drift", "calibration", "features", "stream", "datasets",
+    "playing", "experiments", "live", "cli",
 ]  # fmt: skip
 """Who may import whom: at import time a folder, or a file, knows only those before it."""
 FACES = ["__init__", "__main__", "budgets", "queries", "updates"]

@@ -194,3 +194,25 @@ def test_a_misspelt_name_is_told(tmp_path):
             print(json.dumps(str(error)))
     """
     assert "marging" in in_a_new_process(code, tmp_path)
+
+
+def test_processes_that_compile_for_different_types_at_once_never_find_each_others_code(tmp_path, monkeypatch):
+    from askance.learner import compile as compiling
+
+    def kernel(x):
+        return x
+
+    monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
+    first, second, third = (compiling._cache_for(kernel, "digest")._cache_file for _ in range(3))
+    monkeypatch.setattr(second, "_load_index", dict)  # as it was before the first came
+    save_data = first._save_data
+
+    def interrupted(name, data):
+        second.save("for int64", "code for int64")
+        save_data(name, data)
+
+    monkeypatch.setattr(first, "_save_data", interrupted)
+    first.save("for int32", "code for int32")
+    for types in ("for int32", "for int64"):
+        assert third.load(types) in (f"code {types}", None)  # None: it is compiled once more
+    assert any(third.load(types) for types in ("for int32", "for int64"))

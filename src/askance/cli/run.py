@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
-import sys
 import threading
 from types import FrameType
 from typing import Any
 
+from askance.beside import remove_unfinished
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
 from askance.cli.run_options import (
@@ -21,6 +22,8 @@ from askance.cli.run_options import (
     model_of,
     weights_of,
 )
+
+ERASE_LINE_AND_SHOW_CURSOR = b"\x1b[0m\r\x1b[2K\x1b[?25h"  # where the progress bar was
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,30 +64,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-class Stopped(BaseException):
-    """SIGTERM came."""
-
-
 def run(options: argparse.Namespace) -> int:
     """Play; a signal ends it in one sentence, with no file left half written."""
     from askance.errors import BadLine, InvalidInput
 
     is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _stop) if is_main else None
+    signals = (signal.SIGTERM, signal.SIGINT) if is_main else ()
+    before = {number: signal.signal(number, stop) for number in signals}
     try:
         return played(options)
     except BadLine as error:
         raise InvalidInput(f"{error} --skip-bad-lines leaves such lines out.") from None
-    except (KeyboardInterrupt, Stopped) as signalled:
-        print("askance run: stopped before the end; no file was left half written.", file=sys.stderr)
-        return 130 if isinstance(signalled, KeyboardInterrupt) else 143
     finally:
-        if is_main:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped
+def stop(number: int, frame: FrameType | None) -> None:
+    """End the process where it stands: what it is in the midst of, such as the loading of a library in C, may not bear
+    an exception."""
+    remove_unfinished()
+    if os.isatty(2):
+        os.write(2, ERASE_LINE_AND_SHOW_CURSOR)
+    os.write(2, b"askance run: stopped before the end; no file was left half written.\n")
+    os._exit(128 + number)
 
 
 def played(options: argparse.Namespace) -> int:

@@ -13,7 +13,6 @@ import gzip
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
+from askance.beside import beside
 from askance.datasets.registry import Entry
 from askance.errors import DatasetError
 from askance.learner.compile import cache_directory
@@ -127,16 +127,10 @@ def write(content: Content, path: Path) -> None:
 
 
 def write_whole(path: Path, write_to: Callable[[IO[bytes]], None]) -> None:
-    """Write a file beside its place, then move it there."""
+    """Write a file, and the folder it is in; it appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write_to(file)
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    with beside(path) as name, open(name, "wb") as file:
+        write_to(file)
 
 
 def fingerprint(content: Content) -> str:

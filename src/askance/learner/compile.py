@@ -337,8 +337,22 @@ def _cache_for(function: Function, digest: str) -> Any:
     class Implementation(caching.CompileResultCacheImpl):
         _locator_classes: list[Any] = [Locator]  # noqa: RUF012
 
+    class Files(caching.IndexDataCacheFile):
+        """Files named after what they were compiled for. Numba numbers them, so that of two processes which compile for
+        different types at the same time one could find the other's code under its number."""
+
+        def save(self, key: Any, data: Any) -> None:
+            kind = hashlib.sha256(repr((self._version, key)).encode()).hexdigest()[:16]
+            name = f"{self._index_name.removesuffix('.nbi')}.{kind}.nbc"
+            self._save_data(name, data)
+            self._save_index({**self._load_index(), key: name})
+
     class Cache(caching.FunctionCache):
         _impl_class = Implementation
+
+        def __init__(self, py_func: Function) -> None:
+            super().__init__(py_func)
+            self._cache_file = Files(self._cache_path, self._impl.filename_base, digest)
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:

@@ -9,12 +9,10 @@ file: rules are looked up by name among those this process already knows.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import askance
+from askance.beside import beside
 from askance.errors import InvalidInput, ModelFileError
 from askance.learner.budget import Budget
 from askance.learner.labels import distinct_labels
@@ -88,23 +87,13 @@ def load(path: str | os.PathLike[str]) -> ActiveClassifier:
 
 
 def _write(path: Path, *parts: bytes | memoryview) -> None:
-    """Write beside the target, then rename: a crash leaves the old file or the new one."""
+    """Write a file; a crash leaves the old one or the new one."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)  # as if the file had been opened here
-            with os.fdopen(handle, "wb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
+        with beside(path) as name, open(name, "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise ModelFileError(f"cannot write the model {str(path)!r}: {error.strerror}.") from None
 

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from askance.beside import beside
 from askance.errors import ModelFileError
 
 MEMBER = "stream.npy"
@@ -49,29 +49,27 @@ class Model:
         check_can_be_written(target)
         document = json.dumps({"stream": self.stream, "about": self.about}, default=_plain).encode()
         try:
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            with beside(target) as name:
+                self._write(name, target, document)
         except OSError as error:
             raise ModelFileError(f"cannot write the model {str(target)!r}: {error.strerror or error}.") from None
-        os.close(handle)
+
+    def _write(self, name: str, target: Path, document: bytes) -> None:
+        """Write the classifier to the file of this name, then the document into it."""
         try:
             self.classifier.save(name)
-            header, body = _parts(Path(name).read_bytes())
-            with zipfile.ZipFile(body, "a") as archive, archive.open(MEMBER, "w") as member:
-                np.lib.format.write_array(member, np.frombuffer(document, np.uint8), allow_pickle=False)
-            content = body.getbuffer()
-            header |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-            with open(name, "wb") as file:
-                file.write(json.dumps(header).encode() + b"\n")
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, target)
-        except ModelFileError as error:  # which names the file beside the target
+        except ModelFileError as error:
             raise ModelFileError(str(error).replace(repr(name), repr(str(target)))) from None
-        except OSError as error:
-            raise ModelFileError(f"cannot write the model {str(target)!r}: {error.strerror or error}.") from None
-        finally:
-            Path(name).unlink(missing_ok=True)
+        header, body = _parts(Path(name).read_bytes())
+        with zipfile.ZipFile(body, "a") as archive, archive.open(MEMBER, "w") as member:
+            np.lib.format.write_array(member, np.frombuffer(document, np.uint8), allow_pickle=False)
+        content = body.getbuffer()
+        header |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        with open(name, "wb") as file:
+            file.write(json.dumps(header).encode() + b"\n")
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

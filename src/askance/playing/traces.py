@@ -28,12 +28,14 @@ import tempfile
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
 
+from askance.beside import beside
 from askance.errors import InvalidParameter, ModelFileError
 from askance.learner.trace import Trace
 from askance.playing.model import check_can_be_written
@@ -60,25 +62,25 @@ class TraceFile(ABC):
     def __init__(self, target: Path, origins: Sequence[str] = ()) -> None:
         self.target = target
         self.names = ("event", *origins, *DECIDED)
-        self._name = ""
+        self._place = ExitStack()
 
     def __enter__(self) -> Self:
-        with self._explained():
-            self._name = self._beside()
+        with self._explained(), ExitStack() as place:
+            self._name = place.enter_context(beside(self.target))
             self._begin(self._name)
+            self._place = place.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            with self._explained(), self._place:
+                self._end(True)
+            return
         try:
-            if kind is None:
-                with self._explained():
-                    self._end(True)
-                    os.replace(self._name, self.target)
-            else:
-                with suppress(OSError):  # what went wrong first is told
-                    self._end(False)
+            with suppress(OSError):  # what went wrong first is told
+                self._end(False)
         finally:
-            Path(self._name).unlink(missing_ok=True)
+            self._place.__exit__(kind, error, at)
 
     def add(self, trace: Trace, first_event: int, origins: Mapping[str, np.ndarray] | None = None) -> None:
         """Write one more piece, whose first event has this number."""
@@ -94,15 +96,6 @@ class TraceFile(ABC):
         except OSError as error:
             why = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
             raise ModelFileError(f"cannot write the trace {str(self.target)!r}: {why}.") from None
-
-    def _beside(self) -> str:
-        """A name for a file beside the target, with the permissions it would have had."""
-        handle, name = tempfile.mkstemp(dir=self.target.parent, prefix=f".{self.target.name}.")
-        os.close(handle)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        return name
 
     @abstractmethod
     def _begin(self, name: str) -> None:
@@ -175,7 +168,6 @@ class ParquetTrace(TraceFile):
             import pyarrow  # type: ignore[import-untyped,unused-ignore]
             import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
         except ImportError:
-            Path(name).unlink(missing_ok=True)
             raise InvalidParameter("writing Parquet needs pyarrow: pip install 'askance[parquet]'.") from None
         self._arrow = pyarrow
         self._writer: Any = None
