@@ -15,6 +15,7 @@ from benchmarks.report import Section, as_markdown, count_targets, print_section
 BENCHMARKS = {
     "speed": "run on w8a and on the URL-like stream, beside fused loops, Vowpal Wabbit, river, scikit-learn",
     "full_matrix": "OA3 at d = 300 and at d = 3072",
+    "pacing": "what a budget costs the loop",
     "latency": "ask and tell, one event at a time",
     "startup": "import, first ever run, later processes",
     "memory": "bytes per feature of a large model",

@@ -137,7 +137,7 @@ def cover(X: object, y: np.ndarray, name: str, design: str, parameters: dict[str
         luck = np.random.default_rng([seed, len(name), labels])
         if seed % 2 == 0:
             found.note("recent ", estimate(trace, window=WINDOW), full_truth(trace, slice(-WINDOW, None)))
-        if seed % 2 == 1 or "budget" in settings:
+        if seed % 2 == 1:
             came = trace.asked & (luck.random(len(trace)) >= LOST)
             found.note("lost ", estimate_again(trace, trace.probability, came, trace.asked), truth)
         if seed % 10 == 0:
@@ -291,7 +291,7 @@ def write(results: Rows, looked: list[str], runs: int) -> str:
         "of the accuracy interval, `random` that "
         "of plain random sampling with as many labels and the same predictions (every tenth run); `recent` is the last "
         f"{WINDOW:,} events, in every other run; `30 % lost` the remaining runs with three of ten answers lost at "
-        f"random; rows under a budget have {runs * 2 // 5} runs. Empty: the algorithm gives no such figure.",
+        "random. Empty: the algorithm gives no such figure.",
         "",
     ]
     for design, title in (
@@ -310,7 +310,7 @@ def work(runs: int, only: list[str] | None) -> list[tuple[str, str, str, int]]:
     rates = [(name, algorithm) for name in RATE_SETS for algorithm in RATE_ALGORITHMS]
     first = [pair for pair in pairs if pair[1] in ("PAA-I", "MPAA-I")]
     found = [(*pair, "floor", runs) for pair in first]
-    found += [(*pair, design, max(runs * 2 // 5, 10)) for design in ("rate, floor", "rate") for pair in rates]
+    found += [(*pair, design, runs) for design in ("rate, floor", "rate") for pair in rates]
     found += [(*pair, "floor", runs) for pair in sorted(pairs, key=lambda pair: pair[1], reverse=True)]
     found += [(*pair, "no floor", runs) for pair in pairs if pair[0] in NO_FLOOR_SETS]
     return [row for row in dict.fromkeys(found) if not only or row[0] in only]

@@ -27,6 +27,11 @@ def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     )
 
 
+def heed_ctrl_c() -> None:
+    """A process that a job in the background started would not."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def in_a_terminal(*words: str, columns: int = 80) -> tuple[subprocess.Popen[bytes], Iterator[bytes]]:
     """Start a command on a terminal of its own; the iterator yields what appears there until it ends."""
     ours, theirs = pty.openpty()
@@ -42,6 +47,7 @@ def in_a_terminal(*words: str, columns: int = 80) -> tuple[subprocess.Popen[byte
         stderr=theirs,
         env=environment,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
     )
     os.close(theirs)
 

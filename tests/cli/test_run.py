@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.here import complaint, here
-from tests.cli.test_command_line import in_a_terminal
+from tests.cli.test_command_line import heed_ctrl_c, in_a_terminal
 
 import askance
 from askance import metrics
@@ -637,7 +637,9 @@ def test_a_signal_ends_a_run_in_one_sentence_and_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     command = [sys.executable, "-m", "askance", "run", "-", "--format", "csv", "--trace", "t.csv", "--save", "m.model"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=heed_ctrl_c
+    ) as process:
         assert process.stdin is not None
         process.stdin.write("\n".join(["size,sender,text,label", *mail(1_500)]) + "\n")
         process.stdin.flush()

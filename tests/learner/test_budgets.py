@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from tests.data import load
 
 import askance
+from askance import queries
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.learner.state import Tally
+from askance.queries import QueryRule
 
 RULES = ("PEA", "PAA-I", "SEL-ada", "CSPAA(a)", "D-ADA", "D-ADA-I", "SOAL", "SOAL-diag", "OA3-diag", "OAAL",
          "UOAL-entropy", "UOAL-margin", "RPA-I", "PA-I", "MPAA-I", "MD-ADA")  # fmt: skip
@@ -387,3 +390,150 @@ def test_a_stream_that_begins_late_in_a_day_spreads_the_next_one(name, stream):
     by_hour = np.bincount((times[asked] // 3600).astype(int), minlength=48)[24:]
     assert by_hour.sum() >= 45
     assert by_hour.max() <= 10
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([0.05, 1.0, 7.0, 3600.0, DAY / 3, DAY]),
+    st.sampled_from([1e-3, 0.3, 40.0, 5000.0]), st.integers(1, 30), st.floats(-1e9, 2e9),
+)  # fmt: skip
+def test_no_period_gets_more_whatever_its_length_and_the_times(seed, period, step, most, start):
+    rng = np.random.default_rng(seed)
+    times = start + np.cumsum(rng.exponential(step, 400) * rng.choice([0.0, 1.0, 30.0], 400))
+    X, y = a_stream(400, 5, seed)
+    trace = askance.make("PAA-I", budget=PerPeriod(most, period), random_state=seed).run(X, y, times=times)
+    _, spent = np.unique(np.floor(times / period)[trace.asked], return_counts=True)
+    assert spent.max(initial=0) <= most
+
+
+RULES_WITH_SCALES = [rule for name in queries.__all__ if getattr(rule := getattr(queries, name), "scales", 0)]
+
+
+@pytest.mark.parametrize("rule", RULES_WITH_SCALES, ids=lambda rule: rule.__name__)
+@given(st.floats(-1e3, 1e3), st.floats(0.0, 10.0), st.floats(0.0, 100.0), st.floats(1e-6, 1e6))
+def test_the_scales_of_a_rule_multiply_the_odds_of_asking(rule, margin, variance, length, factor):
+    class Update(askance.updates.UpdateRule):
+        eta, gamma, rho = 0.5, 2.0, 3.0
+
+    parameters = rule().parameters(Update())
+    before = rule.probability(parameters, margin, variance, length, Tally(7, 5, 3))
+    parameters[: rule.scales] *= factor
+    after = rule.probability(parameters, margin, variance, length, Tally(7, 5, 3))
+    assert after == pytest.approx(factor * before / (1.0 - before + factor * before), rel=1e-9)
+
+
+def odds_of_a_margin(parameters, margin, variance, squared_length, tally):
+    return parameters[0] / (parameters[0] + abs(margin))
+
+
+def test_a_rule_is_steered_alike_whether_it_says_what_its_scale_is_or_not(stream):
+    from dataclasses import dataclass
+    from typing import ClassVar
+
+    @dataclass
+    class Silent(QueryRule):
+        delta: float = 1.0
+        probability: ClassVar = staticmethod(odds_of_a_margin)
+
+    X, y = stream
+    said, unsaid = (
+        askance.ActiveClassifier(query=query, budget=Rate(0.1), random_state=3).run(X, y)
+        for query in (queries.Margin(delta=1.0), Silent(delta=1.0))
+    )
+    assert (said.asked == unsaid.asked).all()
+    np.testing.assert_allclose(said.probability, unsaid.probability, rtol=1e-9)
+
+
+def test_scales_of_any_size_can_be_steered(stream):
+    X, y = stream
+    for delta in (1e-320, 1e-200, 1e300):
+        trace = askance.make("PAA-I", delta=delta, budget=Rate(0.1), random_state=0).run(X, y)
+        assert np.isfinite(trace.probability).all()
+        assert 0.0 < trace.asked.mean() <= 0.1
+
+
+def labels_a_day(clf, X, y, times):
+    trace = clf.run(X, y, times=times)
+    return np.bincount((times // DAY).astype(int)[trace.asked], minlength=int(times[-1] // DAY) + 1)
+
+
+def test_what_was_carried_over_is_gone_with_the_promise_to_carry(stream):
+    X, y = stream
+    days = np.linspace(0, 10 * DAY, len(y), endpoint=False)
+    clf = askance.make("PAA-I", budget=PerPeriod(50, "1d", carry=True), random_state=0)
+    labels_a_day(clf, X[:100], y[:100], days[:100])
+    clf.set_params(budget=PerPeriod(50, "1d"))
+    assert labels_a_day(clf, X, y, days + 7 * DAY)[7:].max() <= 50
+
+
+def test_a_smaller_budget_that_carries_over_begins_without_debts(stream):
+    X, y = stream
+    days = np.linspace(0, 10 * DAY, len(y), endpoint=False)
+    clf = askance.make("PAA-I", budget=PerPeriod(200, "1d", carry=True), random_state=0)
+    labels_a_day(clf, X[:1900], y[:1900], days[:1900])
+    clf.set_params(budget=PerPeriod(20, "1d", carry=True))
+    spent = labels_a_day(clf, X[1900:], y[1900:], days[1900:])
+    assert (spent[2:] >= 15).all()
+    assert spent[1:].cumsum()[-1] <= 20 * 9
+
+
+def test_a_budget_by_time_after_one_without_is_spread_as_a_new_one(stream):
+    X, y = stream
+    minutes = np.arange(6 * 1440) * 60.0
+    clf = askance.make("PAA-I", budget=PerPeriod(100, "1d"), random_state=0)
+    clf.run(X[:1440], y[:1440], times=minutes[:1440])
+    clf.set_params(budget=Rate(0.05))
+    clf.run(X[1440 : 5 * 1440], y[1440 : 5 * 1440])
+    clf.set_params(budget=PerPeriod(100, "1d"))
+    last = slice(5 * 1440, 6 * 1440)
+    trace = clf.run(X[last], y[last], times=minutes[last])
+    by_quarter = trace.asked.reshape(4, -1).sum(axis=1)
+    assert by_quarter.max() < 50
+    assert 50 < by_quarter.sum() <= 100
+
+
+@pytest.mark.parametrize("name", ["SOAL", "SOAL-diag", "OA3-diag", "D-ADA"])
+def test_even_days_are_spent_by_rules_that_ask_with_certainty(name):
+    X, y = a_stream(40_000, 10, seed=1)
+    days = np.linspace(0, 5 * DAY, len(y), endpoint=False)
+    clf = askance.make(name, budget=PerPeriod(100, "1d"), random_state=1)
+    spent = labels_a_day(clf, X, y, days)
+    assert spent.max() <= 100
+    assert spent.min() >= 90
+
+
+def far_from_the_line(parameters, margin, variance, squared_length, tally):
+    return 1.0 / (1.0 + parameters[0] * abs(margin))
+
+
+def test_a_subclass_with_a_kernel_of_its_own_has_no_scale_unless_it_says_so(stream):
+    from dataclasses import dataclass
+    from typing import ClassVar
+
+    @dataclass
+    class Mine(queries.Margin):
+        probability: ClassVar = staticmethod(far_from_the_line)
+
+    @dataclass
+    class Same(queries.Margin):
+        pass
+
+    X, y = stream
+    assert (Mine.own_scales(), Same.own_scales(), queries.Margin.own_scales()) == (0, 1, 1)
+    trace = askance.ActiveClassifier(query=Mine(), budget=Rate(0.05), random_state=0).run(X, y)
+    assert np.median(abs(trace.margin[trace.asked])) < 0.5 * np.median(abs(trace.margin))
+
+
+@pytest.mark.parametrize("wrong", [1.0, "1", -1, 2, True])
+def test_a_number_of_scales_that_cannot_be_is_refused(wrong, stream):
+    from dataclasses import dataclass
+    from typing import ClassVar
+
+    @dataclass
+    class Mine(QueryRule):
+        delta: float = 1.0
+        probability: ClassVar = staticmethod(odds_of_a_margin)
+        scales: ClassVar = wrong
+
+    with pytest.raises(InvalidType, match="scales must be a whole number of parameters, from 0 to 1"):
+        askance.ActiveClassifier(query=Mine()).run(*stream)

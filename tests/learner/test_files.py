@@ -127,11 +127,14 @@ def test_a_file_altered_anywhere_is_recognised(saved):
             askance.load(saved)
 
 
-def test_a_newer_file_asks_for_an_upgrade(saved):
+def test_a_file_of_another_format_is_named_as_such(saved):
     header, body = saved.read_bytes().split(b"\n", 1)
     newer = json.dumps(json.loads(header) | {"version": 99}).encode()
     saved.write_bytes(newer + b"\n" + body)
-    with pytest.raises(ModelFileError, match="newer askance .format 99; this one reads up to 2.; upgrade"):
+    with pytest.raises(ModelFileError, match="newer askance .format 99; this one reads 3.; upgrade"):
+        askance.load(saved)
+    saved.write_bytes(json.dumps(json.loads(header) | {"version": 2}).encode() + b"\n" + body)
+    with pytest.raises(ModelFileError, match="earlier askance .format 2; this one reads 3., .*; train it again"):
         askance.load(saved)
 
 

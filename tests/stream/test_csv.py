@@ -380,3 +380,17 @@ def test_columns_in_another_order_are_found_by_their_names_when_a_stream_goes_on
     assert rows_of("w,u,label,v\n9,7,a,red\n", raw=False, state=first.state()) == same
     with pytest.raises(InvalidInput, match="are not those the model was trained on: u, v, w"):
         read("u,v,label\n1,red,a\n", state=first.state())
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_the_index_of_a_data_frame_is_no_feature(name):
+    def kinds(*rows, **options):
+        stream = read("\n".join([f"{name},size,label", *rows]) + "\n", **options)
+        return dict(stream.state()["fields"])
+
+    rows = [f"{n},{n % 3},{'ab'[n % 2]}" for n in range(50)]
+    index = name or "0"
+    assert kinds(*rows) == {index: "ignore", "size": "number"}
+    assert kinds(*rows, features={index: "number"}) == {index: "number", "size": "number"}
+    assert kinds(*rows[:20], *rows[25:]) == {index: "number", "size": "number"}  # it does not count the rows
+    assert kinds(f"{'9' * 5000},1,a", "2,2,b") == {index: "number", "size": "number"}

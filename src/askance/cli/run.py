@@ -70,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
 
     is_main = threading.current_thread() is threading.main_thread()
     signals = (signal.SIGTERM, signal.SIGINT) if is_main else ()
-    before = {number: signal.signal(number, stop) for number in signals}
+    heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
+    before = {number: signal.signal(number, stop) for number in heeded}
     try:
         return played(options)
     except BadLine as error:

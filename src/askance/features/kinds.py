@@ -6,7 +6,8 @@ A kind is given by the user or guessed from the first rows:
     date        every value, of two or more, is an ISO date, with or without a time; its weekday and hour are learned
     text        it has a name such as ``text`` or ``subject``, or its values have four words or more on average
     category    any other words, and lists of words
-    ignore      it is called ``id``, or it is empty in every one of the first rows
+    ignore      it is called ``id``, or it is empty in every one of the first rows; in CSV, also a column without a name
+                that counts the rows
 
 The kind ``time`` is never guessed: when the event came, for budgets by time; nothing is learned from it.
 """

@@ -18,13 +18,19 @@ class Pacing(NamedTuple):
 
     resume: Kernel
     suspend: Kernel
+    is_due: Kernel
     reckon: Kernel
-    steer: Kernel
+    tune: Kernel = pacing.multiply_scales
+    """For a query rule that has scales."""
+    steer: Kernel = pacing.scaled
+    """For one that has none."""
 
 
-LIMITED = Pacing(pacing.keep_limit, pacing.keep_nothing, pacing.same_limit, pacing.as_it_is)
-BY_EVENTS = Pacing(pacing.resume, pacing.suspend, pacing.by_events, pacing.scaled)
-BY_TIME = Pacing(pacing.resume, pacing.suspend, pacing.by_time, pacing.scaled)
+LIMITED = Pacing(
+    pacing.keep_limit, pacing.keep_nothing, pacing.never, pacing.same_limit, pacing.leave_scales, pacing.as_it_is
+)
+BY_EVENTS = Pacing(pacing.resume, pacing.suspend, pacing.after_events, pacing.by_events)
+BY_TIME = Pacing(pacing.resume, pacing.suspend, pacing.after_events_or_time, pacing.by_time)
 
 
 @dataclass

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
 
 FORMAT = "askance model"
-VERSION = 2
+VERSION = 3
 LONGEST_HEADER = 1000
 
 
@@ -110,9 +110,14 @@ def _checked_body(path: Path, content: bytes) -> memoryview:
     version = header.get("version")
     if not isinstance(version, int) or version < 1:
         raise ModelFileError(f"{str(path)!r} is not an askance model: it is of format {version!r}.")
+    if version < VERSION:
+        raise ModelFileError(
+            f"{str(path)!r} was written by an earlier askance (format {version}; this one reads {VERSION}), which kept "
+            "other accounts of its budget; train it again."
+        )
     if version > VERSION:
         raise ModelFileError(
-            f"{str(path)!r} was written by a newer askance (format {version}; this one reads up to {VERSION}); "
+            f"{str(path)!r} was written by a newer askance (format {version}; this one reads {VERSION}); "
             "upgrade askance to load it."
         )
     body = memoryview(content)[end + 1 :]
@@ -142,9 +147,8 @@ def _restore(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> ActiveC
             raise ModelFileError(f"the array {name} has shape {arrays[name].shape} where {target.shape} belongs.")
         target[...] = arrays[name]
     clf._account.counts[...] = arrays["counts"]
-    if "account" in arrays:  # absent from files of format 1
-        clf._account.budget[...] = arrays["account"]
-        clf._tickets = Tickets.of(arrays)
+    clf._account.budget[...] = arrays["account"]
+    clf._tickets = Tickets.of(arrays)
     if learned["feature_names"] is not None:
         clf.feature_names_in_ = np.array(learned["feature_names"], dtype=object)
     clf._rng = _generator(learned["random"])

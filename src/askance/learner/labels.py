@@ -9,6 +9,7 @@ import numpy as np
 from askance.errors import InvalidInput
 
 FEW = 8  # classes, up to which comparing with each in turn is the fastest way
+HEAD = 1000
 
 
 def distinct_labels(labels: Any, name: str) -> np.ndarray:
@@ -24,7 +25,8 @@ def distinct_labels(labels: Any, name: str) -> np.ndarray:
     if values.dtype.kind in "iu" and values.size:
         least, most = int(values.min()), int(values.max())
         if most - least < FEW:  # a comparison with each is far faster than a sort
-            present = [label for label in range(least, most + 1) if (values == label).any()]
+            head = values[:HEAD]  # where most of them are found
+            present = [n for n in range(least, most + 1) if (head == n).any() or (values == n).any()]
             return np.array(present, dtype=values.dtype)
     try:
         return np.unique(values)
@@ -50,15 +52,13 @@ def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The index of each label among the sorted classes."""
     labels = np.asarray(labels)
     if len(classes) <= FEW:
-        found = np.zeros(len(labels), np.bool_)
-        index = np.zeros(len(labels), np.int32)
-        for place, label in enumerate(classes):
-            here = labels == label
-            if here is False or np.ndim(here) == 0:
-                here = np.zeros(len(labels), np.bool_)  # not comparable at all, such as numbers with strings
-            found |= here
-            if place:
-                index += here * np.int32(place)
+        matches = [_where(labels, label) for label in classes]
+        index = matches[-1] * np.int32(len(matches) - 1)
+        for place, match in enumerate(matches[1:-1], 1):
+            index += match * np.int32(place)
+        if sum(map(np.count_nonzero, matches)) == len(labels):
+            return index
+        found = np.any(matches, axis=0)
     else:
         try:
             index = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.int32)
@@ -69,6 +69,12 @@ def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
         place = int(np.argmin(found))
         raise _unknown(labels[place], classes, f"y[{place}]")
     return index
+
+
+def _where(labels: np.ndarray, label: Any) -> np.ndarray:
+    """Which labels are this one; none where the two cannot be compared at all, such as numbers with strings."""
+    same = labels == label
+    return same if np.ndim(same) else np.zeros(len(labels), np.bool_)
 
 
 def encode_one(label: Any, classes: np.ndarray) -> int:

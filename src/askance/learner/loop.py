@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its two short relatives.
 
-A combination of rules fills twelve slots. The functions below that only raise are those slots: their signatures
+A combination of rules fills fourteen slots. The functions below that only raise are those slots: their signatures
 and docstrings are the contract for whoever writes a rule.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.learner.pacing import Pace, Sums
+from askance.learner.pacing import Pace, Sums, to_be_reckoned
 from askance.learner.sparse import LOOK_AHEAD
 from askance.learner.state import Event, Score, State, Tally
 
@@ -93,8 +93,18 @@ def reckon(parameters: np.ndarray, account: np.ndarray, sums: Sums, tally: Tally
     raise NotImplementedError
 
 
+def is_due(pace: Pace, seen: int, times: np.ndarray, t: int) -> bool:
+    """Budget: whether the pace must be reckoned anew for event t of these times, the ``seen``-th of all."""
+    raise NotImplementedError
+
+
+def tune(parameters: Parameters, scale: float) -> None:
+    """Budget: make the scales of the query rule so many times as large as they are by themselves."""
+    raise NotImplementedError
+
+
 def steer(chance: float, scale: float) -> float:
-    """Budget: the query rule's probability under another scale."""
+    """Budget: the probability of a query rule that has no scales, as if it had one so many times as large."""
     raise NotImplementedError
 
 
@@ -106,6 +116,9 @@ class Parameters(NamedTuple):
 
     update: np.ndarray
     query: np.ndarray
+    """Those of the query rule, with its scales as the budget has tuned them."""
+    scales: np.ndarray
+    """The scales as the user gave them: what ``query`` begins with."""
     budget: np.ndarray
     explore: float
     """The least probability of asking for an event, where the budget allows one at all."""
@@ -175,17 +188,18 @@ def play(
     """
     table_is_large = state.table.size * 8 > CACHE_BYTES
     keeps_variance = record.variance.size > 0
-    has_times = times.size > 0
     explore = parameters.explore
     seen, asked, mistakes = account.counts[0], account.counts[1], account.counts[2]
     pace, sums = resume(parameters.budget, account.budget)
+    tune(parameters, pace.scale)
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
         seen += 1
         tally = Tally(seen, asked, mistakes)
-        if seen >= pace.until:
-            pace = reckon(parameters.budget, account.budget, sums, tally, times[t] if has_times else 0.0)
+        if is_due(pace, seen, times, t):
+            pace = reckon(parameters.budget, account.budget, sums, tally, times[t] if times.size > 0 else 0.0)
             sums = Sums(0.0, 0.0)
+            tune(parameters, pace.scale)
         chance = 0.0
         if asked < pace.ceiling:
             said, squared_length = score_and_length(parameters.update, state, event)
@@ -211,6 +225,8 @@ def play(
         note(state, event, said, chance, is_asked)
         if is_asked:
             asked += 1
+            if asked >= pace.ceiling:
+                pace = to_be_reckoned(pace)
             if answers[t] != NOT_GIVEN:
                 mistakes += said.predicted != answers[t]
                 if event.stop > event.start:

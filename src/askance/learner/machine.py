@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidParameter, InvalidType
-from askance.learner import importance, loop
+from askance.learner import importance, loop, pacing
 from askance.learner.budget import Budget, as_budget
 from askance.learner.compile import Reference, explained, is_ours, references, specialise
 from askance.learner.events import Preparation
@@ -74,6 +74,7 @@ class Machine:
     def __init__(self, rules: Combination, n_classes: int, n_features: int) -> None:
         rules.check()
         kernels = rules.update.kernels(n_classes)
+        scales = rules.query.own_scales()
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
         at_once = kernels.score_and_length if self.keeps_variance else None
@@ -92,8 +93,10 @@ class Machine:
             loop.length: squared_norm if rules.query.reads_length else loop.unread_length,
             loop.resume: rules.budget.kernels.resume,
             loop.suspend: rules.budget.kernels.suspend,
+            loop.is_due: rules.budget.kernels.is_due,
             loop.reckon: rules.budget.kernels.reckon,
-            loop.steer: rules.budget.kernels.steer,
+            loop.tune: rules.budget.kernels.tune if scales else pacing.leave_scales,
+            loop.steer: pacing.as_it_is if scales else rules.budget.kernels.steer,
             loop.note: kernels.note or loop.note_nothing,
         }
         self.play = specialise(loop.play, asking)
@@ -109,9 +112,11 @@ class Machine:
             self.play, self.teach, self.give, self.look = (
                 explained(f, names) for f in (self.play, self.teach, self.give, self.look)
             )
+        query = rules.query.parameters(rules.update)
         self.parameters = Parameters(
             rules.update.parameters(),
-            rules.query.parameters(rules.update),
+            query,
+            query[:scales].copy(),
             rules.budget.parameters(),
             float(rules.explore),
         )

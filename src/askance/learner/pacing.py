@@ -15,18 +15,19 @@ query rule says. Everything else serves to stay away from that edge, so that eac
 
         p_s = s p / (1 - p + s p).
 
-   This is exact for delta, b, delta_pos and delta_neg, needs no knowledge of the rule, and so serves every other one.
-   For the events since it was reckoned last, s is multiplied by 1 + GAIN sum (w - p_s), though by no less than a tenth:
-   it moves by a tenth for each label by which the probabilities are off, and faster while few labels were bought.
+   Where a rule has such scales (delta, b, delta_pos and delta_neg), they are multiplied; the p of one that has none is
+   put into this formula, which needs no knowledge of the rule.
+   For the events since it was reckoned last, s is multiplied by exp(GAIN sum (w - p_s)), though by no less than a
+   tenth: it moves by a tenth for each label by which the probabilities are off, and faster while there are few labels.
 3. Where the scale has no more hold, since the rule asks with certainty whatever its scale (an untrained model; the
    unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times ROOM w over the recent
-   mean of p_s, where that is below 1. The scale then moves no further down, and takes over again when the rule begins
-   to tell events apart.
+   mean of p_s, where that is below 1. The scale then moves no further down, but up, as if only the events that the rule
+   would not ask had come, and takes over again when the rule begins to tell events apart.
 4. No chance falls below a twentieth of w, so that no answer stands for more than 20 / w events, and at most a
    twentieth of the labels are bought at random for it.
 
-All this is reckoned anew every few events, a label's worth of them, so that it costs next to nothing; with budgets
-by time, at every event.
+All this is reckoned anew every few events, a label's worth of them or, where labels are frequent, up to four, so that
+it costs next to nothing; with budgets by time, also whenever a 24th part of a period is over.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ CEILING, SCALE, THINNED, NEXT, SUM, HOLD_SUM = 0, 1, 2, 3, 4, 5
 """A ``Pace`` and the sums that go with it."""
 LAST, WANTED, EVENTS, MEAN, HOLD = 6, 7, 8, 9, 10
 """The event at which it was reckoned last; w; events steered; recent means of p_s and of p_s (1 - p_s)."""
-TIME, INTERVAL = 11, 12  # the last event's time, and the recent mean time between two
-STEERING = 13  # numbers, then for each promise:
+TIME, INTERVAL, TURN = 11, 12, 13
+"""The time at which it was reckoned last, the recent mean time between two events, and when a part of a period ends."""
+STEERING = 14  # numbers, then for each promise:
 NUMBER, BEFORE, CARRIED, KNOWN = 0, 1, 2, 3
 """Which period it is, the labels asked before it and those carried over into it, and how many periods went before.
 For a share: the events before it was promised, and the labels asked by then."""
@@ -58,10 +60,13 @@ SLOTS = 24  # parts of a period
 NOW, USUALLY = 4, 4 + SLOTS  # events in each part of this period, and in the recent ones
 PERIODIC = 4 + 2 * SLOTS  # numbers
 
-WORTH, MOST_AT_ONCE = 1.0, 128.0  # labels, and at most as many events, between two reckonings
+FEW_AT_ONCE, MOST_AT_ONCE = 40.0, 128.0
+"""Events between two reckonings: a label's worth, at most so many; where that is less than a few, up to so many labels'
+worth, whichever are the fewest:"""
+FEW_LABELS, SHARE_OF_CREDIT, SHARE_OF_ASKED = 4.0, 0.5, 0.1
 LEAD = 10.0  # labels in hand when all is well
 PAID_BACK = 0.04  # of the income goes into paying back the burst
-GAIN, LARGEST_STEP = 0.1, 0.9
+GAIN, LARGEST_STEP = 0.1, 2.3  # of the logarithm of the scale
 EARLY, EARLY_GAIN = 4.0, 1.5  # while there are few events and labels, both look back less and move faster
 MEMORY = 16.0  # labels' worth of events that the recent means look back on
 ARRIVALS = 100.0  # events that the mean time between two looks back on
@@ -70,10 +75,12 @@ LEAST_SHARE = 0.05
 LEAST_HOLD = 0.1  # of the wanted share: below it the scale does not move down
 MOST_HASTE = 16.0
 ENOUGH = 30.0  # events, to tell how busy a period is
+SHARE_AT_ONCE = 1.0 / 16.0  # of the events that a period is still to bring: for so long its pace may stand
 BLIND = 10.0  # how many times as many events as came are expected where nothing else is known
 LAST_MOMENT = 0.999  # of a period, with room for rounding
 LEAST_WANTED = 1e-9  # above 0: whether anything is asked is for the ceiling to say
 RANGE = 1e12  # of the scale, either way
+LARGEST = 1e300  # of a rule's own scale when it was multiplied
 
 
 def fresh_account(n_promises: int) -> np.ndarray:
@@ -81,8 +88,14 @@ def fresh_account(n_promises: int) -> np.ndarray:
     account = np.zeros(STEERING + PERIODIC * n_promises)
     account[[SCALE, THINNED, MEAN]] = 1.0
     account[[TIME, INTERVAL]] = np.nan
+    account[TURN] = inf
     account[STEERING + NUMBER :: PERIODIC] = np.nan
     return account
+
+
+def is_an_account(account: np.ndarray, n_promises: int) -> bool:
+    """Whether it has the numbers that one of so many promises has, or none, where the budget sets no pace."""
+    return account.size in (0, STEERING + PERIODIC * n_promises)
 
 
 def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray, before: list[list[float]]) -> None:
@@ -90,20 +103,24 @@ def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray
     that is promised still, is kept. Another share counts from the change on."""
     if not len(old):
         return
-    account[[SCALE, EVENTS, MEAN, HOLD, TIME, INTERVAL]] = old[[SCALE, EVENTS, MEAN, HOLD, TIME, INTERVAL]]
+    known = [SCALE, EVENTS, MEAN, HOLD, LAST]
+    if any(promise[PERIOD] > 0.0 for promise in promises):  # else nobody keeps the clock from now on
+        known += [TIME, INTERVAL]
+    account[known] = old[known]
     for i, promise in enumerate(promises):
         for j, earlier in enumerate(before):
             is_same_share = promise[SHARE] > 0.0 and promise == earlier
             if promise[PERIOD] == earlier[PERIOD] > 0.0 or is_same_share:
-                new, known = STEERING + PERIODIC * i, STEERING + PERIODIC * j
-                account[new : new + PERIODIC] = old[known : known + PERIODIC]
+                here, there = STEERING + PERIODIC * i, STEERING + PERIODIC * j
+                account[here : here + PERIODIC] = old[there : there + PERIODIC]
+                account[here + CARRIED] *= promise[CARRY] > 0.0
 
 
 class Rhythm(NamedTuple):
     """What a paced budget makes of the stream."""
 
     time: float
-    """Of the last event; NaN where the budget reads no time."""
+    """The latest time when it was reckoned last, at most a few events ago; NaN where the budget reads no time."""
     interval: float
     """The recent mean time between two events; NaN before the second."""
     wanted: float
@@ -128,6 +145,8 @@ class Pace(NamedTuple):
     """The least probability there must be."""
     until: float
     """The event at which the pace is reckoned anew."""
+    turn: float
+    """The time at which it is, at the latest."""
 
 
 class Sums(NamedTuple):
@@ -141,19 +160,27 @@ class Sums(NamedTuple):
 
 
 def keep_limit(parameters, account):
-    return Pace(parameters[0], 1.0, 1.0, 0.0, inf), Sums(0.0, 0.0)
+    return Pace(parameters[0], 1.0, 1.0, 0.0, inf, inf), Sums(0.0, 0.0)
 
 
 def keep_nothing(account, pace, sums):
     return None
 
 
-def as_it_is(chance, scale):
-    return chance
+def never(pace, seen, times, t):
+    return False
 
 
 def same_limit(parameters, account, sums, tally, time):
-    return Pace(parameters[0], 1.0, 1.0, 0.0, inf)
+    return Pace(parameters[0], 1.0, 1.0, 0.0, inf, inf)
+
+
+def leave_scales(parameters, scale):
+    return None
+
+
+def as_it_is(chance, scale):
+    return chance
 
 
 # --- budgets that set a pace -----------------------------------------------------------------------------
@@ -165,13 +192,33 @@ def resume(parameters, account):
 
 
 def pace_of(account):
-    return Pace(account[CEILING], account[SCALE], account[THINNED], LEAST_SHARE * account[WANTED], account[NEXT])
+    least = LEAST_SHARE * account[WANTED]
+    return Pace(account[CEILING], account[SCALE], account[THINNED], least, account[NEXT], account[TURN])
 
 
 def suspend(account, pace, sums):
-    """Keep the sums for the next call; the pace is kept whenever it is reckoned."""
+    """Keep the sums for the next call; the rest of the pace is kept whenever it is reckoned."""
+    account[NEXT] = pace.until
     account[SUM] = sums.chance
     account[HOLD_SUM] = sums.hold
+
+
+def to_be_reckoned(pace):
+    """The same pace, until the next event: there may be more to ask for by then."""
+    return Pace(pace.ceiling, pace.scale, pace.thinned, pace.least, 0.0, pace.turn)
+
+
+def after_events(pace, seen, times, t):
+    return seen >= pace.until
+
+
+def after_events_or_time(pace, seen, times, t):
+    return seen >= pace.until or times[t] >= pace.turn
+
+
+def multiply_scales(parameters, scale):
+    for i in range(parameters.scales.size):
+        parameters.query[i] = min(LARGEST, max(1.0 / LARGEST, scale * parameters.scales[i]))
 
 
 def scaled(chance, scale):
@@ -183,23 +230,27 @@ def scaled(chance, scale):
 def by_events(parameters, account, sums, tally, time):
     """The pace of the next few events."""
     adjust(account, sums, tally)
-    income = reckon(parameters, account, tally)
-    return keep_for_a_while(account, tally, income)
+    income, longest = reckon(parameters, account, tally)
+    return keep_for_a_while(account, tally, income, longest)
 
 
 @on_its_own
 def by_time(parameters, account, sums, tally, time):
-    """The pace of this event, which came at this time."""
+    """The pace of the next few events, of which the first came at this time."""
+    lately = tally.seen - account[LAST]
     adjust(account, sums, tally)
-    note_time(account, time)
-    reckon(parameters, account, tally)
-    account[NEXT] = tally.seen + 1.0
-    return pace_of(account)
+    count_unnoted(parameters, account, lately - 1.0)
+    note_time(account, time, lately)
+    income, longest = reckon(parameters, account, tally)
+    return keep_for_a_while(account, tally, income, longest)
 
 
-def keep_for_a_while(account, tally, income):
-    """The pace in the account, for the events that bring in about a label."""
-    account[NEXT] = tally.seen + min(MOST_AT_ONCE, max(1.0, np.floor(WORTH / max(income, account[WANTED]))))
+def keep_for_a_while(account, tally, income, longest):
+    """The pace in the account, for the events that bring in a label or a few, but at most as many as ``longest``."""
+    worth = 1.0 / max(income, account[WANTED])
+    labels = min(FEW_LABELS, min(SHARE_OF_CREDIT * (account[CEILING] - tally.asked), SHARE_OF_ASKED * tally.asked))
+    worth = max(worth, min(FEW_AT_ONCE, labels * worth))
+    account[NEXT] = tally.seen + max(1.0, np.floor(min(longest, worth)))
     return pace_of(account)
 
 
@@ -207,10 +258,13 @@ def keep_for_a_while(account, tally, income):
 
 
 def reckon(parameters, account, tally):
-    """Settle w and the ceiling by all promises; return the smallest share promised."""
+    """Settle w and the ceiling by all promises; return the smallest share of the events that they come to, and how many
+    events this may stand for."""
     wanted = inf
     income = 1.0
     ceiling = inf
+    longest = MOST_AT_ONCE
+    account[TURN] = inf
     for number in range(parameters.size // PROMISE):
         promise = parameters[number * PROMISE : (number + 1) * PROMISE]
         first = STEERING + number * PERIODIC
@@ -223,14 +277,18 @@ def reckon(parameters, account, tally):
             turn_page(promise, period, account[TIME], tally)
             allowed = period[BEFORE] + promise[LIMIT] + period[CARRIED]
             elapsed = account[TIME] / promise[PERIOD] - period[NUMBER]
-            come, to_come = events_of_period(period, elapsed, promise[PERIOD] / account[INTERVAL])
+            part = part_at(elapsed)
+            come, to_come = events_of_period(period, part, elapsed, promise[PERIOD] / account[INTERVAL])
             even = (promise[LIMIT] + period[CARRIED]) / (come + to_come)
+            income = min(income, even)
             wanted = min(wanted, min(MOST_HASTE * even, (allowed - tally.asked) / (1.0 + to_come)))
+            longest = min(longest, SHARE_AT_ONCE * to_come)
+            account[TURN] = min(account[TURN], end_of_part(promise, period, part))
         else:
             allowed = promise[LIMIT]
         ceiling = min(ceiling, np.floor(allowed))
     settle(account, wanted, ceiling)
-    return income
+    return income, longest
 
 
 def settle(account, wanted, ceiling):
@@ -256,8 +314,18 @@ def haste(ratio):
     return min(MOST_HASTE, ratio * ratio)
 
 
-def note_time(account, time):
-    """Move the clock on; it never goes back. Keeps the mean time between events."""
+def count_unnoted(parameters, account, number):
+    """Count the events since it was reckoned last; they came in the part of the period that it was then."""
+    for promise in range(parameters.size // PROMISE):
+        length = parameters[promise * PROMISE + PERIOD]
+        first = STEERING + promise * PERIODIC
+        if length > 0.0 and account[first + NUMBER] == account[first + NUMBER]:
+            part = part_at(account[TIME] / length - account[first + NUMBER])
+            account[first + NOW + part] += number
+
+
+def note_time(account, time, lately):
+    """Move the clock on; it never goes back. Keeps the mean time between events, of which so many came."""
     last = account[TIME]
     if last != last:  # the first event
         account[TIME] = time
@@ -265,7 +333,8 @@ def note_time(account, time):
     step = max(0.0, time - last)
     mean = account[INTERVAL]
     account[TIME] = last + step
-    account[INTERVAL] = step if mean != mean else mean + (step - mean) / min(account[EVENTS] + 1.0, ARRIVALS)
+    weight = min(1.0, lately / min(account[EVENTS] + 1.0, ARRIVALS))
+    account[INTERVAL] = step / lately if mean != mean else mean + weight * (step / lately - mean)
 
 
 def turn_page(promise, period, time, tally):
@@ -277,7 +346,7 @@ def turn_page(promise, period, time, tally):
     if last == last:
         if promise[CARRY] > 0.0:
             left = promise[LIMIT] + period[CARRIED] - (tally.asked - period[BEFORE])
-            period[CARRIED] = left + promise[LIMIT] * (number - last - 1.0)
+            period[CARRIED] = max(0.0, left) + promise[LIMIT] * (number - last - 1.0)
         if period[KNOWN] == 0.0:
             fill_in(period)
         for slot in range(SLOTS):
@@ -301,11 +370,22 @@ def fill_in(period):
         period[NOW + slot] = come / (SLOTS - begun)
 
 
-def events_of_period(period, elapsed, lately):
+def part_at(elapsed):
+    """Which part of a period it is when this share of it is over."""
+    return int(SLOTS * min(LAST_MOMENT, max(0.0, elapsed)))
+
+
+def end_of_part(promise, period, part):
+    """When a part of the period ends; a moment before, so that rounding is no matter."""
+    end = promise[PERIOD] * (period[NUMBER] + (part + 1.0) / SLOTS)
+    return end - 1e-14 * abs(end)
+
+
+def events_of_period(period, here, elapsed, lately):
     """Count this event; return how many events the period brought so far, and how many it is still to bring.
 
-    ``elapsed`` is the share of the period that is over, ``lately`` what a whole one would bring at the present pace."""
-    here = int(SLOTS * min(LAST_MOMENT, max(0.0, elapsed)))
+    ``here`` is the part of it that it is, ``elapsed`` the share of it that is over, ``lately`` what a whole one would
+    bring at the present pace."""
     period[NOW + here] += 1.0
     come = 0.0
     usually_come = 0.0
@@ -343,5 +423,12 @@ def adjust(account, sums, tally):
     account[HOLD] += weight * (sums.hold - lately * account[HOLD])
     gain = max(GAIN, EARLY_GAIN / (1.0 + tally.asked))
     too_few = lately * wanted - sums.chance
-    if too_few > 0.0 or account[HOLD] > LEAST_HOLD * wanted:
-        account[SCALE] = min(RANGE, max(1.0 / RANGE, account[SCALE] * (1.0 + max(-LARGEST_STEP, gain * too_few))))
+    if account[HOLD] <= LEAST_HOLD * wanted:  # then as if only the events that the rule would not ask had come
+        too_few = max(too_few, lately * wanted * (1.0 - account[MEAN]))
+    account[SCALE] = min(RANGE, max(1.0 / RANGE, account[SCALE] * growth(max(-LARGEST_STEP, gain * too_few))))
+
+
+def growth(step):
+    """(1 + step / 8)^8: exp(step) as far as it matters here, which takes longer than all the rest."""
+    twice = (1.0 + 0.125 * step) * (1.0 + 0.125 * step)
+    return twice * twice * (twice * twice)

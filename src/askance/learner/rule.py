@@ -257,6 +257,20 @@ class QueryRule(Parameterised):
     reads_variance: ClassVar[bool] = False
     reads_length: ClassVar[bool] = False
     """Whether ``squared_length`` is wanted; otherwise it comes as 0."""
+    scales: ClassVar[int] = 0
+    """How many of the parameters, from the first on, are scales: all of them s times as large multiply the odds of
+    asking by s, as in scale / (scale + distance). A budget that sets a pace turns these, and any other rule's odds.
+    A subclass with a kernel of its own says so anew."""
+
+    @classmethod
+    def own_scales(cls) -> int:
+        """``scales``, as said of the kernel that this rule has."""
+        for kind in cls.__mro__:
+            if "scales" in vars(kind):
+                return cls.scales
+            if "probability" in vars(kind):
+                break
+        return 0
 
     def parameters(self, update: UpdateRule) -> np.ndarray:
         """The float vector the kernel sees. A field that is None takes the update rule's value of that name."""
@@ -280,6 +294,12 @@ class QueryRule(Parameterised):
         if not isinstance(getattr(self, "probability", None), FunctionType):
             raise InvalidType(
                 f"{type(self).__name__}: probability must be a kernel, written probability: ClassVar = staticmethod(f)."
+            )
+        most = len(self._fields())
+        if isinstance(self.scales, bool) or not isinstance(self.scales, int) or not 0 <= self.own_scales() <= most:
+            raise InvalidType(
+                f"{type(self).__name__}: scales must be a whole number of parameters, from 0 to {most}, "
+                f"got {self.scales!r}."
             )
         for place, name in ((2, "variance"), (3, "length")):
             if _reads(self.probability, place) and not getattr(self, f"reads_{name}"):

@@ -13,13 +13,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, validate_data
 
-from askance.errors import InvalidInput, InvalidParameter
+from askance.errors import InvalidInput, InvalidParameter, ModelFileError
 from askance.learner.budget import Budget
 from askance.learner.events import MOST_FEATURES, Events, Preparation, read_events
 from askance.learner.labels import check_kinds, distinct_labels, encode
 from askance.learner.loop import NOT_GIVEN, Account, Block, Record
 from askance.learner.machine import Combination, Machine, combine
 from askance.learner.one_event import read_one, width_of_one
+from askance.learner.pacing import is_an_account
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
 from askance.learner.tickets import Tickets
@@ -282,6 +283,8 @@ class Workings(ClassifierMixin, BaseEstimator):
             self._single = _room_for_one()
             self._state = State(*(_writable(array) for array in self._state))
             self._account = Account(*(_writable(array) for array in self._account))
+            if not is_an_account(self._account.budget, len(self._terms)):
+                raise ModelFileError("this pickle is of an earlier askance, which kept other accounts of its budget.")
 
 
 def _check_number(classes: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.commas import THOUSANDS, has_a_comma, refuse_thousands, written_with
-from askance.features.kinds import MISSING, NUMBER, SAMPLE_ROWS, find_label, listed, looks_like_a_number
+from askance.features.kinds import IGNORE, MISSING, NUMBER, SAMPLE_ROWS, find_label, listed, looks_like_a_number
 from askance.stream.batch import Settings
 from askance.stream.buffer import Buffer
 from askance.stream.cells import NONE, Dialect
@@ -26,6 +26,7 @@ from askance.stream.split import Refuse, first_row, ignore, sample_of
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
 ROWS_FOR_NAMES = 100
+NO_NAMES = ("", "unnamed: 0")  # as a data frame writes its index, and as it writes one that it has read back
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COMMA_AS_DELIMITER = re.compile(rb"(?<![0-9]),|,(?![0-9])")
 
@@ -73,7 +74,8 @@ class CsvStream(DelimitedStream):
         if self._header is not None and state is None:
             self._refuse_second_label(self._header)
         self.comma_places = tuple(self._with_commas(rows))
-        self._settle({self.names[place]: NUMBER for place in self.comma_places}, rows)
+        known = {self.names[place]: IGNORE for place in self._row_numbers(rows)}
+        self._settle(known | {self.names[place]: NUMBER for place in self.comma_places}, rows)
 
     def _refuse_junk(self, content: bytes, first: Sequence[str]) -> None:
         """Say that a file is no text, or of another encoding, by its first row: its names would be unreadable."""
@@ -103,6 +105,13 @@ class CsvStream(DelimitedStream):
                     "give the answer away; rename or remove one, or say what the other is, such as "
                     f"{self.names[place]!r} to be ignored."
                 )
+
+    def _row_numbers(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
+        """The columns without a name that count the rows: the index of a data frame, which says nothing of an event."""
+        for place, name in enumerate(self._header or ()):
+            cells = [row[place] for row in sample]
+            if name.strip().lower() in NO_NAMES and len(cells) > 1 and _count_up(cells):
+                yield place
 
     def _with_commas(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
         """The fields whose numbers have a decimal comma; refuses those with separators between thousands."""
@@ -210,6 +219,13 @@ def _has_numbers_as_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -
     if name.strip().lower() == "y" and not all(map(looks_like_a_number, below)):  # it may be a yes
         return False
     return bool(below) and name not in below
+
+
+def _count_up(cells: Sequence[str]) -> bool:
+    """Whether each is the whole number after the one before it."""
+    if re.fullmatch("[0-9]{1,18}", cells[0]) is None:
+        return False
+    return all(cell == str(number) for number, cell in enumerate(cells, int(cells[0])))
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -17,7 +17,17 @@ import numpy as np
 
 from askance.learner.budget import Fixed, Paced, Pacing, Rate
 from askance.learner.compile import on_its_own
-from askance.learner.pacing import LEAD, adjust, haste, keep_for_a_while, resume, scaled, settle, suspend
+from askance.learner.pacing import (
+    LEAD,
+    MOST_AT_ONCE,
+    adjust,
+    after_events,
+    haste,
+    keep_for_a_while,
+    resume,
+    settle,
+    suspend,
+)
 
 HEAD = 40.0  # labels to begin with
 SMALL_HEAD = 20.0  # where a rate was promised: of 64 labels or more, it is within two standard deviations of a coin
@@ -35,7 +45,7 @@ def by_decline(parameters, account, sums, tally, time):
     income = (most - head) * horizon / ((tally.seen + horizon) * (tally.seen + horizon))
     lead = min(LEAD, 0.25 * most + 1.0)
     settle(account, income * haste((allowed - tally.asked) / lead), np.floor(allowed))
-    return keep_for_a_while(account, tally, income)
+    return keep_for_a_while(account, tally, income, MOST_AT_ONCE)
 
 
 @dataclass
@@ -48,7 +58,7 @@ class Gradual(Paced, Fixed):
         The number of labels.
     """
 
-    kernels: ClassVar = Pacing(resume, suspend, by_decline, scaled)
+    kernels: ClassVar = Pacing(resume, suspend, after_events, by_decline)
 
 
 def spread(budget: Any) -> Any:

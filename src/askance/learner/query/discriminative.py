@@ -48,6 +48,7 @@ class Discriminative(QueryRule):
     eta: float | None = positive(None)
 
     probability: ClassVar = staticmethod(by_rarity)
+    scales: ClassVar = 1
     reads_variance: ClassVar = True
     reads_length: ClassVar = True
 
@@ -68,4 +69,5 @@ class DiscriminativeUnscaled(QueryRule):
     eta: float | None = positive(None)
 
     probability: ClassVar = staticmethod(by_unscaled_rarity)
+    scales: ClassVar = 1
     reads_variance: ClassVar = True

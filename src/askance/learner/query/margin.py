@@ -58,6 +58,7 @@ class Margin(QueryRule):
     delta: float = positive(1.0)
 
     probability: ClassVar = staticmethod(by_margin)
+    scales: ClassVar = 1
 
 
 @dataclass
@@ -73,6 +74,7 @@ class FunctionValue(QueryRule):
     b: float = positive(1.0)
 
     probability: ClassVar = staticmethod(by_margin)
+    scales: ClassVar = 1
 
 
 @dataclass
@@ -88,6 +90,7 @@ class ShiftedMargin(QueryRule):
     delta: float = positive(1.0)
 
     probability: ClassVar = staticmethod(by_shifted_margin)
+    scales: ClassVar = 1
 
 
 @dataclass
@@ -103,6 +106,7 @@ class DecreasingMargin(QueryRule):
     delta: float = positive(1e4)
 
     probability: ClassVar = staticmethod(by_decreasing_margin)
+    scales: ClassVar = 1
 
 
 @dataclass
@@ -118,6 +122,7 @@ class MistakeDrivenMargin(QueryRule):
     delta: float = positive(1.0)
 
     probability: ClassVar = staticmethod(by_mistake_driven_margin)
+    scales: ClassVar = 1
 
 
 @dataclass
@@ -134,3 +139,4 @@ class AsymmetricMargin(QueryRule):
     delta_neg: float = positive(1.0)
 
     probability: ClassVar = staticmethod(by_asymmetric_margin)
+    scales: ClassVar = 2

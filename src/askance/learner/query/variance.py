@@ -53,6 +53,7 @@ class Variance(QueryRule):
     gamma: float | None = positive(None)
 
     probability: ClassVar = staticmethod(by_variance)
+    scales: ClassVar = 1
     reads_variance: ClassVar = True
 
 
@@ -75,4 +76,5 @@ class AsymmetricVariance(QueryRule):
     rho: float | None = positive(None)
 
     probability: ClassVar = staticmethod(by_asymmetric_variance)
+    scales: ClassVar = 2
     reads_variance: ClassVar = True

@@ -41,7 +41,7 @@ from typing import ClassVar
 import numpy as np
 
 from askance.learner.compile import on_its_own
-from askance.learner.rule import Kernels, UpdateRule, positive, whole
+from askance.learner.rule import Kernels, UpdateRule, parameter, positive, whole
 from askance.learner.sparse import WEIGHT, add, dot, linear_margin, side, sign, squared_norm
 from askance.learner.state import Score, State, fresh_state
 
@@ -321,7 +321,7 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     rho : float, default 1.0
         Weight of the second class: (alpha_p T_n) / (alpha_n T_p) for the ``sum`` metric, c_p / c_n for ``cost``.
     sketch_size : int, default 5
-        The number of directions m.
+        The number of directions m, at most 1,000.
     sketch_seed : int, default 0
         Seed of the directions the sketch starts with.
     weighted : bool, default False
@@ -338,7 +338,7 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     eta: float = positive(1.0)
     gamma: float = positive(1.0)
     rho: float = positive(1.0)
-    sketch_size: int = whole(5, least=1)
+    sketch_size: int = parameter(5, "a whole number from 1 to 1,000", lambda m: m.is_integer() and 1.0 <= m <= 1000.0)
     sketch_seed: int = whole(0, least=0)
     weighted: bool = False
 
