@@ -60,10 +60,9 @@ SLOTS = 24  # parts of a period
 NOW, USUALLY = 4, 4 + SLOTS  # events in each part of this period, and in the recent ones
 PERIODIC = 4 + 2 * SLOTS  # numbers
 
-FEW_AT_ONCE, MOST_AT_ONCE = 40.0, 128.0
-"""Events between two reckonings: a label's worth, at most so many; where that is less than a few, up to so many labels'
-worth, whichever are the fewest:"""
-FEW_LABELS, SHARE_OF_CREDIT, SHARE_OF_ASKED = 4.0, 0.5, 0.1
+FEW_AT_ONCE, MOST_AT_ONCE, FEW_LABELS, SHARE_OF_CREDIT, SHARE_OF_ASKED = 40.0, 128.0, 4.0, 0.5, 0.1
+"""Between two reckonings come a label's worth of events, at most the second; where that is less than the first, more
+come, up to so many labels' worth, or these shares of the credit and of the labels asked so far, if that is less."""
 LEAD = 10.0  # labels in hand when all is well
 PAID_BACK = 0.04  # of the income goes into paying back the burst
 GAIN, LARGEST_STEP = 0.1, 2.3  # of the logarithm of the scale
