@@ -1,5 +1,8 @@
 """Budgets are promises: never exceeded, spent evenly, the same for any division of the stream."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -427,9 +430,6 @@ def odds_of_a_margin(parameters, margin, variance, squared_length, tally):
 
 
 def test_a_rule_is_steered_alike_whether_it_says_what_its_scale_is_or_not(stream):
-    from dataclasses import dataclass
-    from typing import ClassVar
-
     @dataclass
     class Silent(QueryRule):
         delta: float = 1.0
@@ -507,9 +507,6 @@ def far_from_the_line(parameters, margin, variance, squared_length, tally):
 
 
 def test_a_subclass_with_a_kernel_of_its_own_has_no_scale_unless_it_says_so(stream):
-    from dataclasses import dataclass
-    from typing import ClassVar
-
     @dataclass
     class Mine(queries.Margin):
         probability: ClassVar = staticmethod(far_from_the_line)
@@ -526,9 +523,6 @@ def test_a_subclass_with_a_kernel_of_its_own_has_no_scale_unless_it_says_so(stre
 
 @pytest.mark.parametrize("wrong", [1.0, "1", -1, 2, True])
 def test_a_number_of_scales_that_cannot_be_is_refused(wrong, stream):
-    from dataclasses import dataclass
-    from typing import ClassVar
-
     @dataclass
     class Mine(QueryRule):
         delta: float = 1.0
