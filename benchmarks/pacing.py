@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-import askance
 from askance.budgets import PerPeriod, Rate
+from benchmarks.measure import take_turns
 from benchmarks.report import Section, at_most
+from benchmarks.speed import OurRun
 from benchmarks.streams import DataMissingError, Stream, url_like, w8a
 
 MOST = 10.0  # per cent of the loop
@@ -28,21 +29,17 @@ def costs(stream: Stream, algorithm: str, parameters: dict[str, float], rounds: 
     labels slow its loop down."""
     times = np.linspace(0.0, DAYS * DAY, stream.n_events, endpoint=False)
 
-    def play(budget: Any, times: np.ndarray | None = None) -> Any:
-        model = askance.make(algorithm, **parameters, budget=budget, random_state=0)
-        return model.run(stream.X, stream.y, times=times)
+    def run_with(budget: Any, times: np.ndarray | None = None) -> OurRun:
+        return OurRun(algorithm, {**parameters, "budget": budget}, stream.X, stream.y, times)
 
-    share = float(play(None).asked.mean())
-    contestants: dict[str, Callable[[], Any]] = {
-        "none": lambda: play(None),
-        "Rate": lambda: play(Rate(share)),
-        "PerPeriod": lambda: play(PerPeriod(max(1, round(share * stream.n_events / DAYS)), "1d"), times),
-    }
-    seconds = dict.fromkeys(contestants, np.inf)
-    for _ in range(rounds):
-        for name, contestant in contestants.items():
-            seconds[name] = min(seconds[name], contestant().seconds)
-    return share, {name: 100.0 * (seconds[name] / seconds["none"] - 1.0) for name in ("Rate", "PerPeriod")}
+    free = run_with(None)
+    free.prepare()
+    free.play()
+    share = float(free.trace.asked.mean())
+    a_day = max(1, round(share * stream.n_events / DAYS))
+    paced = {"Rate": run_with(Rate(share)), "PerPeriod": run_with(PerPeriod(a_day, "1d"), times)}
+    take_turns({"none": free, **paced}, rounds)
+    return share, {name: 100.0 * (run.best_loop / free.best_loop - 1.0) for name, run in paced.items()}
 
 
 def measure(stream: Stream, rounds: int, report: Callable[[str], None]) -> Section:
@@ -63,12 +60,9 @@ def measure(stream: Stream, rounds: int, report: Callable[[str], None]) -> Secti
 
 def run(quick: bool, report: Callable[[str], None]) -> list[Section]:
     rounds = 2 if quick else ROUNDS
-    sections = []
     try:
-        sections.append(measure(w8a(repeats=1 if quick else 10), rounds, report))
+        sections = [measure(w8a(repeats=1 if quick else 10), rounds, report)]
     except DataMissingError as reason:
-        section = Section("What a budget costs: w8a", "Events of 12 non-zeros.")
-        section.skip("w8a", reason)
-        sections.append(section)
+        sections = [Section("What a budget costs: w8a", "Not measured.", skipped=[f"w8a: {reason}"])]
     stream = url_like(n_events=2_000, n_features=50_000) if quick else url_like()
     return [*sections, measure(stream, rounds, report)]

@@ -48,9 +48,10 @@ class OurRun:
     """``askance.make(...).run(X, y)``: checks, labels, random numbers, loop and trace, from a fresh model."""
 
     algorithm: str
-    parameters: dict[str, float]
+    parameters: dict[str, Any]
     X: Any
     y: np.ndarray
+    times: np.ndarray | None = None
     loop: list[float] = field(default_factory=list)
 
     def prepare(self) -> None:
@@ -58,7 +59,7 @@ class OurRun:
         self.model = askance.make(self.algorithm, **self.parameters, random_state=SEED)
 
     def play(self) -> None:
-        self.trace = self.model.run(self.X, self.y)
+        self.trace = self.model.run(self.X, self.y, times=self.times)
         self.labels = self.trace.predicted  # decoded when first read, so it is read here
         self.loop.append(self.trace.seconds)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import askance
-from askance.cli import COMMANDS, parse
+from askance.cli import COMMANDS, parse, parsers
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -50,7 +50,7 @@ def shell_of(document):
 def accepts(words):
     """Whether the command line has a meaning; none runs."""
     try:
-        options = parse(words)
+        options = parse(words, *parsers())
     except SystemExit:
         return False
     return options.command != "init" or options.classes is not None or options.config != "askance.toml"

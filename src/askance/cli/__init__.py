@@ -109,19 +109,19 @@ def named(words: list[str]) -> str | None:
 
 def dispatch(words: list[str]) -> int:
     """Do what a command line asks for."""
-    options = parse(words)
+    top, commands = parsers()
+    options = parse(words, top, commands)
     if options.version:
         print(f"askance {askance.__version__}")
         return 0
     if options.command is None:
-        parsers()[0].print_help()
+        top.print_help()
         return 0
     return COMMANDS[options.command].run(options)
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+def parse(words: list[str], top: Parser, commands: dict[str, Parser]) -> argparse.Namespace:
     """The options of a command line; what is not known ends the process with a sentence."""
-    top, commands = parsers()
     name = named(words)
     if name is not None and name not in COMMANDS:
         top.error(f"there is no command {name!r}{nearest(name, COMMANDS)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
-from askance.cli.run_options import add_reading, add_weights, weights_of
+from askance.cli.run_options import add_reading, add_weights, reading_of, weights_of
 
 if TYPE_CHECKING:
     from askance.experiments import Candidate, Results, Sweep
@@ -133,13 +133,8 @@ def prepare(options: argparse.Namespace) -> Sweep:
     """The sweep that the options ask for."""
     from askance.experiments import Sweep, Table
 
-    chosen = {
-        "format": options.format, "label": options.label, "header": options.header,
-        "skip_bad_lines": options.skip_bad_lines or None,
-    }  # fmt: skip
-    reading = {name: value for name, value in chosen.items() if value is not None}
     running = options.scale == "auto" and not options.raw
-    table = Table.of(options.source, positive=options.positive, running=running, **reading)
+    table = Table.of(options.source, positive=options.positive, running=running, **reading_of(options))
     is_binary = len(table.classes) == 2
     names = options.algorithm or (TWO_CLASSES if is_binary else MANY_CLASSES)
     return Sweep(

@@ -20,6 +20,7 @@ from askance.cli.run_options import (
     choice_of,
     kinds_of,
     model_of,
+    reading_of,
     weights_of,
 )
 
@@ -108,10 +109,7 @@ def played(options: argparse.Namespace) -> int:
         kinds[options.time_field] = "time"
     if options.per_day and "time" not in kinds.values() and model is None:
         raise InvalidParameter("--per-day needs the time of each event: name its field with --time-field.")
-    chosen: dict[str, Any] = {
-        "format": options.format, "label": options.label, "header": options.header, "features": kinds or None,
-    }  # fmt: skip
-    reading = {name: value for name, value in chosen.items() if value is not None}
+    reading = reading_of(options) | ({"features": kinds} if kinds else {})
     screen = Screen(quiet=options.json)
     with screen.progress() as progress:
         outcome = play(
@@ -126,7 +124,6 @@ def played(options: argparse.Namespace) -> int:
             curve=drawing,
             **weights_of(options),
             progress=progress,
-            skip_bad_lines=options.skip_bad_lines,
             **reading,
         )
     for name in options.curve:

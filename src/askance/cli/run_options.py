@@ -61,6 +61,13 @@ def add_reading(data: argparse._ArgumentGroup) -> None:
     data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
 
 
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What was said of how a file is read, as options of ``open_stream``."""
+    said = {"format": options.format, "label": options.label, "header": options.header}
+    said["skip_bad_lines"] = options.skip_bad_lines or None
+    return {name: value for name, value in said.items() if value is not None}
+
+
 def add_fields(parser: argparse._ArgumentGroup) -> None:
     """What the fields of events are."""
     parser.add_argument(

@@ -36,16 +36,16 @@ VERSION = 3
 LONGEST_HEADER = 1000
 
 
-def save(clf: ActiveClassifier, path: str | os.PathLike[str]) -> None:
-    """Write a classifier to a file, whole or not at all."""
-    arrays = {}
+def save(clf: ActiveClassifier, path: str | os.PathLike[str], **beside_it: np.ndarray) -> None:
+    """Write a classifier to a file, whole or not at all, with whatever arrays are to be kept beside it."""
+    arrays: dict[str, Any] = {**beside_it}
     document: dict[str, Any] = {
         "askance": askance.__version__,
         "parameters": {name: _describe(value) for name, value in clf.get_params(deep=False).items()},
     }
     if hasattr(clf, "_state"):
         budget = clf._rules().budget  # which may be another than at the last event
-        arrays = {name: getattr(clf._state, name) for name in SAVED}
+        arrays |= {name: getattr(clf._state, name) for name in SAVED}
         arrays |= {"counts": clf._account.counts, "account": clf._account_for(budget, budget.terms())}
         arrays |= clf._tickets.arrays()
         document["learned"] = {
@@ -66,6 +66,11 @@ def load(path: str | os.PathLike[str]) -> ActiveClassifier:
 
     Rules of your own must be imported before a model that uses them is loaded.
     """
+    return read(path)[0]
+
+
+def read(path: str | os.PathLike[str]) -> tuple[ActiveClassifier, dict[str, np.ndarray]]:
+    """The classifier of a file, and all arrays that are kept there."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -76,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> ActiveClassifier:
         with np.load(io.BytesIO(body), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         document = json.loads(arrays.pop("document").tobytes())
-        return _restore(document, arrays)
+        return _restore(document, arrays), arrays
     except ModelFileError as error:
         raise ModelFileError(f"{str(path)!r}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
@@ -95,7 +100,7 @@ def _write(path: Path, *parts: bytes | memoryview) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise ModelFileError(f"cannot write the model {str(path)!r}: {error.strerror}.") from None
+        raise ModelFileError(f"cannot write the model {str(path)!r}: {error.strerror or error}.") from None
 
 
 def _checked_body(path: Path, content: bytes) -> memoryview:

@@ -17,8 +17,8 @@ query rule says. Everything else serves to stay away from that edge, so that eac
 
    Where a rule has such scales (delta, b, delta_pos and delta_neg), they are multiplied; the p of one that has none is
    put into this formula, which needs no knowledge of the rule.
-   For the events since it was reckoned last, s is multiplied by exp(GAIN sum (w - p_s)), though by no less than a
-   tenth: it moves by a tenth for each label by which the probabilities are off, and faster while there are few labels.
+   For the events since it was reckoned last, s is multiplied by about exp(GAIN sum (w - p_s)), by no less than a
+   fifteenth: it moves by a tenth for each label by which the probabilities are off, and faster while there are few.
 3. Where the scale has no more hold, since the rule asks with certainty whatever its scale (an untrained model; the
    unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times ROOM w over the recent
    mean of p_s, where that is below 1. The scale then moves no further down, but up, as if only the events that the rule
@@ -65,7 +65,7 @@ FEW_AT_ONCE, MOST_AT_ONCE, FEW_LABELS, SHARE_OF_CREDIT, SHARE_OF_ASKED = 40.0, 1
 come, up to so many labels' worth, or these shares of the credit and of the labels asked so far, if that is less."""
 LEAD = 10.0  # labels in hand when all is well
 PAID_BACK = 0.04  # of the income goes into paying back the burst
-GAIN, LARGEST_STEP = 0.1, 2.3  # of the logarithm of the scale
+GAIN, LARGEST_STEP = 0.1, 2.3  # of the logarithm of the scale; the latter, down
 EARLY, EARLY_GAIN = 4.0, 1.5  # while there are few events and labels, both look back less and move faster
 MEMORY = 16.0  # labels' worth of events that the recent means look back on
 ARRIVALS = 100.0  # events that the mean time between two looks back on
@@ -171,7 +171,8 @@ def never(pace, seen, times, t):
 
 
 def same_limit(parameters, account, sums, tally, time):
-    return Pace(parameters[0], 1.0, 1.0, 0.0, inf, inf)
+    pace, _ = keep_limit(parameters, account)
+    return pace
 
 
 def leave_scales(parameters, scale):
@@ -428,6 +429,6 @@ def adjust(account, sums, tally):
 
 
 def growth(step):
-    """(1 + step / 8)^8: exp(step) as far as it matters here, which takes longer than all the rest."""
-    twice = (1.0 + 0.125 * step) * (1.0 + 0.125 * step)
-    return twice * twice * (twice * twice)
+    """(1 + step / 8)^8, close enough to exp(step), which would take longer than all the rest of a reckoning."""
+    squared = (1.0 + 0.125 * step) * (1.0 + 0.125 * step)
+    return squared * squared * (squared * squared)

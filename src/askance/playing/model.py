@@ -7,11 +7,8 @@ of such a file; ``Model.load`` reads both.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from askance.beside import beside
 from askance.errors import ModelFileError
-
-MEMBER = "stream.npy"
+from askance.learner.files import read, save
 
 
 @dataclass
@@ -48,46 +43,19 @@ class Model:
         target = Path(path)
         check_can_be_written(target)
         document = json.dumps({"stream": self.stream, "about": self.about}, default=_plain).encode()
-        try:
-            with beside(target) as name:
-                self._write(name, target, document)
-        except OSError as error:
-            raise ModelFileError(f"cannot write the model {str(target)!r}: {error.strerror or error}.") from None
-
-    def _write(self, name: str, target: Path, document: bytes) -> None:
-        """Write the classifier to the file of this name, then the document into it."""
-        try:
-            self.classifier.save(name)
-        except ModelFileError as error:
-            raise ModelFileError(str(error).replace(repr(name), repr(str(target)))) from None
-        header, body = _parts(Path(name).read_bytes())
-        with zipfile.ZipFile(body, "a") as archive, archive.open(MEMBER, "w") as member:
-            np.lib.format.write_array(member, np.frombuffer(document, np.uint8), allow_pickle=False)
-        content = body.getbuffer()
-        header |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        with open(name, "wb") as file:
-            file.write(json.dumps(header).encode() + b"\n")
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        save(self.classifier, target, stream=np.frombuffer(document, np.uint8))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read what ``save`` wrote."""
-        import askance
-
-        classifier = askance.load(path)  # checks the file as a whole
-        _, body = _parts(Path(path).read_bytes())
-        with zipfile.ZipFile(body) as archive:
-            if MEMBER not in archive.namelist():
-                raise ModelFileError(
-                    f"{str(path)!r} holds a classifier, but not how events become its columns; only a model that "
-                    "askance run or askance pipe saved can go on with a stream."
-                )
-            with archive.open(MEMBER) as member:
-                array = np.lib.format.read_array(member, allow_pickle=False)
+        classifier, arrays = read(path)
+        if "stream" not in arrays:
+            raise ModelFileError(
+                f"{str(path)!r} holds a classifier, but not how events become its columns; only a model that "
+                "askance run or askance pipe saved can go on with a stream."
+            )
         try:
-            document = json.loads(array.tobytes())
+            document = json.loads(arrays["stream"].tobytes())
             return cls(classifier, document["stream"], document["about"])
         except (ValueError, KeyError, TypeError) as error:
             raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
@@ -102,15 +70,6 @@ def check_can_be_written(path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"{str(target)!r} is a folder; name a file to write to.")
     if not os.access(target.parent, os.W_OK):
         raise ModelFileError(f"the folder {str(target.parent)!r} cannot be written to.")
-
-
-def _parts(content: bytes) -> tuple[dict[str, Any], io.BytesIO]:
-    """Header and archive of a model file that is known to be sound."""
-    end = content.index(b"\n")
-    body = io.BytesIO()
-    body.write(memoryview(content)[end + 1 :])
-    body.seek(0)
-    return json.loads(content[:end]), body
 
 
 def _plain(value: Any) -> Any:
