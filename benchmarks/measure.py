@@ -41,6 +41,11 @@ class Timing:
         return min(self.cpu)
 
 
+def best_after_the_first(seconds: list[float]) -> float:
+    """The best round of several, the first of which warmed up."""
+    return min(seconds[1:] or seconds)
+
+
 def take_turns(
     contestants: Mapping[str, Contestant],
     rounds: int,

@@ -14,6 +14,8 @@ from scipy.special import ndtr
 from tests import data, oracle
 
 import askance
+from askance.learner.loop import CACHE_BYTES
+from askance.learner.sparse import LOOK_AHEAD
 
 BINARY = [name for name in oracle.PRESETS if name not in oracle.MULTI_CLASS]
 TOLERANCE = 1e-9
@@ -295,6 +297,19 @@ def test_the_whole_stream_its_chunks_and_single_events_give_the_same_bits(name, 
             np.testing.assert_array_equal([getattr(d, what) for d in decisions], getattr(whole, what), err_msg=what)
         np.testing.assert_array_equal(one_by_one.coef_, reference.coef_)
         np.testing.assert_array_equal(one_by_one.intercept_, reference.intercept_)
+
+
+@pytest.mark.parametrize("name", ["PAA-I", "SOAL-diag", "D-ADA", "UOAL-entropy", "MPAA-I", "MD-ADA"])
+def test_a_wide_model_whose_features_are_fetched_ahead_decides_as_a_narrow_one(name):
+    X, y = small_stream(name)
+    narrow = sp.csr_matrix(X)
+    wide = sp.csr_matrix((narrow.data, narrow.indices * 6000, narrow.indptr), shape=(len(y), 12 * 6000))
+    parameters = oracle.settings_of(name)
+    decided = [askance.make(name, random_state=1, **parameters).run(events, y) for events in (narrow, wide)]
+    assert wide.shape[1] * 8 >= CACHE_BYTES
+    assert wide.nnz > 2 * int(LOOK_AHEAD)
+    for what in ("predicted", "margin", "probability", "asked"):
+        np.testing.assert_array_equal(*(getattr(trace, what) for trace in decided), err_msg=what)
 
 
 INTERPRETED = """

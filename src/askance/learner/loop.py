@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askance.learner.pacing import Pace, Sums, to_be_reckoned
-from askance.learner.sparse import LOOK_AHEAD
+from askance.learner.sparse import LOOK_AHEAD, fetch_followers
 from askance.learner.state import Event, Score, State, Tally
 
 # --- the slots -------------------------------------------------------------------------------------------
@@ -146,7 +146,10 @@ def event_at(block: Block, t: int, table_is_large: bool) -> Event:
     negative ones."""
     start, stop = np.uint64(block.starts[t]), np.uint64(block.starts[t + 1])
     has_followers = bool(table_is_large and stop + LOOK_AHEAD <= np.uint64(block.columns.size))
-    return Event(block.columns, block.values, start, stop, has_followers)
+    event = Event(block.columns, block.values, start, stop, has_followers)
+    if table_is_large:
+        fetch_followers(event)
+    return event
 
 
 class Record(NamedTuple):
@@ -161,7 +164,7 @@ class Record(NamedTuple):
 
 
 NOT_GIVEN = -1  # in place of an answer's class index: the label is asked for, but will come later, or never
-CACHE_BYTES = 1 << 21  # a table beyond this is worth fetching ahead; below, the hints cost a sixth of the speed
+CACHE_BYTES = 1 << 19  # with a table of this size or more, fetching ahead pays; below, the hints may cost a sixth
 
 
 def without_variance(said: Score) -> Score:
@@ -186,7 +189,7 @@ def play(
     have become, iff that is below ``explore`` too. An event without features is asked as an audit only: no rule could
     learn from it. ``times`` is empty where no budget wants it.
     """
-    table_is_large = state.table.size * 8 > CACHE_BYTES
+    table_is_large = state.table.size * 8 >= CACHE_BYTES
     keeps_variance = record.variance.size > 0
     explore = parameters.explore
     seen, asked, mistakes = account.counts[0], account.counts[1], account.counts[2]
@@ -239,7 +242,7 @@ def play(
 
 def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarray, weights: np.ndarray) -> int:
     """Learn from given answers; ask nothing. Returns how many of them the model would have got wrong."""
-    table_is_large = state.table.size * 8 > CACHE_BYTES
+    table_is_large = state.table.size * 8 >= CACHE_BYTES
     mistakes = 0
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
@@ -254,7 +257,7 @@ def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarra
 
 def look(parameters: np.ndarray, state: State, block: Block, predicted: np.ndarray, scores: np.ndarray) -> None:
     """Predict only. ``scores`` gets a row per event: the score of each weight vector, or margin and variance."""
-    table_is_large = state.table.size * 8 > CACHE_BYTES
+    table_is_large = state.table.size * 8 >= CACHE_BYTES
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
         said = margin(parameters, state, event)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import dis
+import functools
 import math
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -239,9 +240,9 @@ class UpdateRule(Parameterised):
         return np.ascontiguousarray(state.table[:, 0, :].T)
 
 
-def _reads(kernel: Kernel, place: int) -> bool:
-    """Whether a function reads its parameter of this number."""
-    code = kernel.__code__
+@functools.cache
+def _reads(code: CodeType, place: int) -> bool:
+    """Whether a function's code reads its parameter of this number."""
     if place >= code.co_argcount:
         return False
     loaded = (step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD_FAST"))
@@ -302,7 +303,7 @@ class QueryRule(Parameterised):
                 f"got {self.scales!r}."
             )
         for place, name in ((2, "variance"), (3, "length")):
-            if _reads(self.probability, place) and not getattr(self, f"reads_{name}"):
+            if _reads(self.probability.__code__, place) and not getattr(self, f"reads_{name}"):
                 raise IncompatibleRules(
                     f"{type(self).__name__}: its kernel reads {self.probability.__code__.co_varnames[place]!r}, which "
                     f"comes as 0 unless the class says so; write reads_{name}: ClassVar = True."

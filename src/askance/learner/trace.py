@@ -68,12 +68,12 @@ class Trace:
     @cached_property
     def predicted(self) -> np.ndarray:
         """The predicted label of each event."""
-        return self.classes[self.predicted_index]
+        return self.classes.take(self.predicted_index)
 
     @cached_property
     def truth(self) -> np.ndarray:
         """The true label of each event."""
-        return self.classes[self.truth_index]
+        return self.classes.take(self.truth_index)
 
     @cached_property
     def probability_positive(self) -> np.ndarray | None:
