@@ -131,10 +131,10 @@ def test_a_file_of_another_format_is_named_as_such(saved):
     header, body = saved.read_bytes().split(b"\n", 1)
     newer = json.dumps(json.loads(header) | {"version": 99}).encode()
     saved.write_bytes(newer + b"\n" + body)
-    with pytest.raises(ModelFileError, match="newer askance .format 99; this one reads 3.; upgrade"):
+    with pytest.raises(ModelFileError, match="newer askance .format 99; this one reads 4.; upgrade"):
         askance.load(saved)
-    saved.write_bytes(json.dumps(json.loads(header) | {"version": 2}).encode() + b"\n" + body)
-    with pytest.raises(ModelFileError, match="earlier askance .format 2; this one reads 3., .*; train it again"):
+    saved.write_bytes(json.dumps(json.loads(header) | {"version": 3}).encode() + b"\n" + body)
+    with pytest.raises(ModelFileError, match="earlier askance .format 3; this one reads 4., .*; train it again"):
         askance.load(saved)
 
 

@@ -37,7 +37,7 @@ from askance.learner.state import Event, Score, State, Tally
 Function = Callable[..., Any]
 
 
-def prefetch(table: np.ndarray, row: int) -> None:
+def prefetch(table: np.ndarray, row: int | np.uint64) -> None:
     """Ask the processor to bring the beginning of ``table[row]`` into its cache. Changes nothing else.
 
     It need not be a row of the table: nothing is read, and a place beyond the end is ignored."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
 
 FORMAT = "askance model"
-VERSION = 3
+VERSION = 4
 LONGEST_HEADER = 1000
 
 

@@ -194,6 +194,7 @@ def play(
     explore = parameters.explore
     seen, asked, mistakes = account.counts[0], account.counts[1], account.counts[2]
     pace, sums = resume(parameters.budget, account.budget)
+    floor = max(explore, pace.least)
     tune(parameters, pace.scale)
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
@@ -202,6 +203,7 @@ def play(
         if is_due(pace, seen, times, t):
             pace = reckon(parameters.budget, account.budget, sums, tally, times[t] if times.size > 0 else 0.0)
             sums = Sums(0.0, 0.0)
+            floor = max(explore, pace.least)
             tune(parameters, pace.scale)
         chance = 0.0
         if asked < pace.ceiling:
@@ -209,7 +211,6 @@ def play(
             if event.stop > event.start:
                 chance = probability(parameters.query, said.margin, said.variance, squared_length, tally)
                 chance = min(1.0, max(0.0, chance))  # whatever a rule may return
-                floor = max(explore, pace.least)
                 chance = max(floor, steer(chance, pace.scale))
                 sums = Sums(sums.chance + chance, sums.hold + chance * (1.0 - chance))
                 chance = max(floor, chance * pace.thinned)

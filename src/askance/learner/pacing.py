@@ -27,7 +27,7 @@ query rule says. Everything else serves to stay away from that edge, so that eac
    twentieth of the labels are bought at random for it.
 
 All this is reckoned anew every few events, a label's worth of them or, where labels are frequent, up to four, so that
-it costs next to nothing; with budgets by time, also whenever a 24th part of a period is over.
+it costs next to nothing; with budgets by time, up to eight, but also whenever a 24th part of a period is over.
 """
 
 from __future__ import annotations
@@ -56,13 +56,19 @@ STEERING = 14  # numbers, then for each promise:
 NUMBER, BEFORE, CARRIED, KNOWN = 0, 1, 2, 3
 """Which period it is, the labels asked before it and those carried over into it, and how many periods went before.
 For a share: the events before it was promised, and the labels asked by then."""
+PART, COME, BUSY, REST = 4, 5, 6, 7
+"""Which part of the period it is; how many events the parts before it brought, and how many times as many as usual; and
+how many those after it usually bring."""
 SLOTS = 24  # parts of a period
-NOW, USUALLY = 4, 4 + SLOTS  # events in each part of this period, and in the recent ones
-PERIODIC = 4 + 2 * SLOTS  # numbers
+NOW, USUALLY = 8, 8 + SLOTS  # events in each part of this period, and in the recent ones
+PERIODIC = 8 + 2 * SLOTS  # numbers
+NO_PART = -1.0  # of a period that has seen no event
 
 FEW_AT_ONCE, MOST_AT_ONCE, FEW_LABELS, SHARE_OF_CREDIT, SHARE_OF_ASKED = 40.0, 128.0, 4.0, 0.5, 0.1
 """Between two reckonings come a label's worth of events, at most the second; where that is less than the first, more
 come, up to so many labels' worth, or these shares of the credit and of the labels asked so far, if that is less."""
+FEW_BY_TIME, FEW_LABELS_BY_TIME = 64.0, 8.0
+"""The same with budgets by time: their reckoning takes longer, and is less urgent."""
 LEAD = 10.0  # labels in hand when all is well
 PAID_BACK = 0.04  # of the income goes into paying back the burst
 GAIN, LARGEST_STEP = 0.1, 2.3  # of the logarithm of the scale; the latter, down
@@ -79,6 +85,7 @@ BLIND = 10.0  # how many times as many events as came are expected where nothing
 LAST_MOMENT = 0.999  # of a period, with room for rounding
 LEAST_WANTED = 1e-9  # above 0: whether anything is asked is for the ceiling to say
 RANGE = 1e12  # of the scale, either way
+NEVER = 1 << 62  # more than will ever be counted
 LARGEST = 1e300  # of a rule's own scale when it was multiplied
 
 
@@ -89,6 +96,7 @@ def fresh_account(n_promises: int) -> np.ndarray:
     account[[TIME, INTERVAL]] = np.nan
     account[TURN] = inf
     account[STEERING + NUMBER :: PERIODIC] = np.nan
+    account[STEERING + PART :: PERIODIC] = NO_PART
     return account
 
 
@@ -134,7 +142,7 @@ def rhythm(account: np.ndarray) -> Rhythm | None:
 class Pace(NamedTuple):
     """What a budget says of the next few events."""
 
-    ceiling: float
+    ceiling: int
     """How many labels may have been asked for in all."""
     scale: float
     """s: what the odds of asking are multiplied by."""
@@ -142,7 +150,7 @@ class Pace(NamedTuple):
     """What the probability is multiplied by after that."""
     least: float
     """The least probability there must be."""
-    until: float
+    until: int
     """The event at which the pace is reckoned anew."""
     turn: float
     """The time at which it is, at the latest."""
@@ -159,7 +167,7 @@ class Sums(NamedTuple):
 
 
 def keep_limit(parameters, account):
-    return Pace(parameters[0], 1.0, 1.0, 0.0, inf, inf), Sums(0.0, 0.0)
+    return Pace(whole(parameters[0]), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
 
 
 def keep_nothing(account, pace, sums):
@@ -193,7 +201,13 @@ def resume(parameters, account):
 
 def pace_of(account):
     least = LEAST_SHARE * account[WANTED]
-    return Pace(account[CEILING], account[SCALE], account[THINNED], least, account[NEXT], account[TURN])
+    ceiling, until = whole(account[CEILING]), whole(account[NEXT])
+    return Pace(ceiling, account[SCALE], account[THINNED], least, until, account[TURN])
+
+
+def whole(number):
+    """A number that may be infinite, for comparing with counts: as floats, these would have to be converted."""
+    return int(min(NEVER, number))
 
 
 def suspend(account, pace, sums):
@@ -205,7 +219,7 @@ def suspend(account, pace, sums):
 
 def to_be_reckoned(pace):
     """The same pace, until the next event: there may be more to ask for by then."""
-    return Pace(pace.ceiling, pace.scale, pace.thinned, pace.least, 0.0, pace.turn)
+    return Pace(pace.ceiling, pace.scale, pace.thinned, pace.least, 0, pace.turn)
 
 
 def after_events(pace, seen, times, t):
@@ -242,14 +256,15 @@ def by_time(parameters, account, sums, tally, time):
     count_unnoted(parameters, account, lately - 1.0)
     note_time(account, time, lately)
     income, longest = reckon(parameters, account, tally)
-    return keep_for_a_while(account, tally, income, longest)
+    return keep_for_a_while(account, tally, income, longest, FEW_BY_TIME, FEW_LABELS_BY_TIME)
 
 
-def keep_for_a_while(account, tally, income, longest):
-    """The pace in the account, for the events that bring in a label or a few, but at most as many as ``longest``."""
+def keep_for_a_while(account, tally, income, longest, few=FEW_AT_ONCE, few_labels=FEW_LABELS):
+    """The pace in the account, for the events that bring in a label or, if those are few, a few labels, but at most for
+    as many as ``longest``."""
     worth = 1.0 / max(income, account[WANTED])
-    labels = min(FEW_LABELS, min(SHARE_OF_CREDIT * (account[CEILING] - tally.asked), SHARE_OF_ASKED * tally.asked))
-    worth = max(worth, min(FEW_AT_ONCE, labels * worth))
+    labels = min(few_labels, min(SHARE_OF_CREDIT * (account[CEILING] - tally.asked), SHARE_OF_ASKED * tally.asked))
+    worth = max(worth, min(few, labels * worth))
     account[NEXT] = tally.seen + max(1.0, np.floor(min(longest, worth)))
     return pace_of(account)
 
@@ -274,16 +289,19 @@ def reckon(parameters, account, tally):
             income = min(income, promise[SHARE])
             wanted = min(wanted, promise[SHARE] * haste((allowed - tally.asked) * (1.0 / LEAD)))
         elif promise[PERIOD] > 0.0:
-            turn_page(promise, period, account[TIME], tally)
+            time = account[TIME] / promise[PERIOD]
+            if not np.floor(time) <= period[NUMBER]:
+                turn_page(promise, period, np.floor(time), tally)
+            elapsed = time - period[NUMBER]
+            if part_at(elapsed) != period[PART]:
+                turn_part(period, part_at(elapsed))
             allowed = period[BEFORE] + promise[LIMIT] + period[CARRIED]
-            elapsed = account[TIME] / promise[PERIOD] - period[NUMBER]
-            part = part_at(elapsed)
-            come, to_come = events_of_period(period, part, elapsed, promise[PERIOD] / account[INTERVAL])
+            come, to_come = events_of_period(period, (1.0 - elapsed) * promise[PERIOD], account[INTERVAL])
             even = (promise[LIMIT] + period[CARRIED]) / (come + to_come)
             income = min(income, even)
             wanted = min(wanted, min(MOST_HASTE * even, (allowed - tally.asked) / (1.0 + to_come)))
             longest = min(longest, SHARE_AT_ONCE * to_come)
-            account[TURN] = min(account[TURN], end_of_part(promise, period, part))
+            account[TURN] = min(account[TURN], end_of_part(promise, period))
         else:
             allowed = promise[LIMIT]
         ceiling = min(ceiling, np.floor(allowed))
@@ -317,11 +335,9 @@ def haste(ratio):
 def count_unnoted(parameters, account, number):
     """Count the events since it was reckoned last; they came in the part of the period that it was then."""
     for promise in range(parameters.size // PROMISE):
-        length = parameters[promise * PROMISE + PERIOD]
         first = STEERING + promise * PERIODIC
-        if length > 0.0 and account[first + NUMBER] == account[first + NUMBER]:
-            part = part_at(account[TIME] / length - account[first + NUMBER])
-            account[first + NOW + part] += number
+        if parameters[promise * PROMISE + PERIOD] > 0.0 and account[first + PART] != NO_PART:
+            account[first + NOW + int(account[first + PART])] += number
 
 
 def note_time(account, time, lately):
@@ -337,12 +353,9 @@ def note_time(account, time, lately):
     account[INTERVAL] = step / lately if mean != mean else mean + weight * (step / lately - mean)
 
 
-def turn_page(promise, period, time, tally):
-    """Begin a new period when its time has come; without carrying over, what the last one left is gone."""
-    number = np.floor(time / promise[PERIOD])
+def turn_page(promise, period, number, tally):
+    """Begin a new period; without carrying over, what the last one left is gone."""
     last = period[NUMBER]
-    if number <= last:
-        return
     if last == last:
         if promise[CARRY] > 0.0:
             left = promise[LIMIT] + period[CARRIED] - (tally.asked - period[BEFORE])
@@ -356,6 +369,7 @@ def turn_page(promise, period, time, tally):
         period[KNOWN] += 1.0
     period[NUMBER] = number
     period[BEFORE] = tally.asked
+    period[PART] = NO_PART
 
 
 def fill_in(period):
@@ -375,31 +389,38 @@ def part_at(elapsed):
     return int(SLOTS * min(LAST_MOMENT, max(0.0, elapsed)))
 
 
-def end_of_part(promise, period, part):
-    """When a part of the period ends; a moment before, so that rounding is no matter."""
-    end = promise[PERIOD] * (period[NUMBER] + (part + 1.0) / SLOTS)
+def turn_part(period, part):
+    """Begin a new part of the period: add up what those before it brought, and what those after it usually bring."""
+    come = 0.0
+    usually_come = 0.0
+    for slot in range(part):
+        come += period[NOW + slot]
+        usually_come += period[USUALLY + slot]
+    rest = 0.0
+    for slot in range(part + 1, SLOTS):
+        rest += period[USUALLY + slot]
+    period[PART] = part
+    period[COME] = come
+    period[BUSY] = (come + ENOUGH) / (usually_come + ENOUGH)
+    period[REST] = rest
+
+
+def end_of_part(promise, period):
+    """When the part of the period ends; a moment before, so that rounding is no matter."""
+    end = promise[PERIOD] * (period[NUMBER] + (period[PART] + 1.0) / SLOTS)
     return end - 1e-14 * abs(end)
 
 
-def events_of_period(period, here, elapsed, lately):
-    """Count this event; return how many events the period brought so far, and how many it is still to bring.
-
-    ``here`` is the part of it that it is, ``elapsed`` the share of it that is over, ``lately`` what a whole one would
-    bring at the present pace."""
-    period[NOW + here] += 1.0
-    come = 0.0
-    usually_come = 0.0
-    for slot in range(here):
-        come += period[NOW + slot]
-        usually_come += period[USUALLY + slot]
-    busy = (come + ENOUGH) / (usually_come + ENOUGH)
-    come += period[NOW + here]
+def events_of_period(period, left, interval):
+    """Count this event; return how many events the period brought so far, and how many it is still to bring, in the
+    seconds that are left of it."""
+    here = NOW + int(period[PART])
+    period[here] += 1.0
+    come = period[COME] + period[here]
     if period[KNOWN] > 0.0:
-        to_come = max(0.0, period[USUALLY + here] - period[NOW + here] / busy)
-        for slot in range(here + 1, SLOTS):
-            to_come += period[USUALLY + slot]
-        return come, busy * to_come
-    to_come = (1.0 - elapsed) * lately
+        to_come = max(0.0, period[BUSY] * period[here + SLOTS] - period[here]) + period[BUSY] * period[REST]
+        return come, to_come
+    to_come = left / interval  # as many as come lately
     if not to_come < inf:  # the first events of all, or many at once: who knows
         to_come = BLIND * (come + BLIND)
     return come, to_come
@@ -421,7 +442,7 @@ def adjust(account, sums, tally):
         weight = EARLY / (account[EVENTS] + (EARLY - 1.0) * lately)
     account[MEAN] += weight * (sums.chance - lately * account[MEAN])
     account[HOLD] += weight * (sums.hold - lately * account[HOLD])
-    gain = max(GAIN, EARLY_GAIN / (1.0 + tally.asked))
+    gain = GAIN if tally.asked >= EARLY_GAIN / GAIN else EARLY_GAIN / (1.0 + tally.asked)
     too_few = lately * wanted - sums.chance
     if account[HOLD] <= LEAST_HOLD * wanted:  # then as if only the events that the rule would not ask had come
         too_few = max(too_few, lately * wanted * (1.0 - account[MEAN]))
