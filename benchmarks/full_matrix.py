@@ -9,7 +9,7 @@ import numpy as np
 
 import askance
 from askance import queries, updates
-from benchmarks.measure import take_turns
+from benchmarks.measure import Contestant, take_turns
 from benchmarks.report import Row, Section, at_least, at_most, figure
 from benchmarks.streams import DataMissingError, cifar, dense_random, w8a
 
@@ -20,7 +20,7 @@ CIFAR_PAPER_SECONDS = 1_948
 
 
 @dataclass
-class AskEverything:
+class AskEverything(Contestant):
     """OA3's update with every label bought."""
 
     X: Any

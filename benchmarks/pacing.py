@@ -35,6 +35,7 @@ def costs(stream: Stream, algorithm: str, parameters: dict[str, float], rounds: 
     free = run_with(None)
     free.prepare()
     free.play()
+    free.clear()
     share = float(free.trace.asked.mean())
     a_day = max(1, round(share * stream.n_events / DAYS))
     paced = {"Rate": run_with(Rate(share)), "PerPeriod": run_with(PerPeriod(a_day, "1d"), times)}

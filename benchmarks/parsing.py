@@ -13,7 +13,7 @@ import numpy as np
 
 import askance
 from askance.stream import open_stream
-from benchmarks.measure import Timing, take_turns
+from benchmarks.measure import Contestant, Timing, take_turns
 from benchmarks.peers import VowpalWabbit, write_vowpal_text
 from benchmarks.report import Row, Section, at_least, figure, print_section, speed
 from benchmarks.streams import DataMissingError, Stream, url_like, w8a
@@ -39,7 +39,7 @@ def write_libsvm(stream: Stream, path: Path) -> None:
 
 
 @dataclass
-class FilePlay:
+class FilePlay(Contestant):
     """Open a file, and play it batch by batch; the width of the model shows as it goes."""
 
     path: Path
@@ -62,7 +62,7 @@ class FilePlay:
 
 
 @dataclass
-class Reading:
+class Reading(Contestant):
     """Read a file, and do nothing with it."""
 
     path: Path
@@ -77,7 +77,7 @@ class Reading:
 
 
 @dataclass
-class Pandas:
+class Pandas(Contestant):
     """``pandas.read_csv``, which reads all of a file at once."""
 
     path: Path

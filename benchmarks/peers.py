@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measure import Contestant
 from benchmarks.streams import Stream
 
 VOWPAL_OPTIONS = "--active --simulation --mellowness 0.0001 --loss_function hinge --noconstant"
@@ -30,7 +31,7 @@ def write_vowpal_text(stream: Stream, path: Path) -> None:
 
 
 @dataclass
-class VowpalWabbit:
+class VowpalWabbit(Contestant):
     """``--active --simulation`` over a text file, or over the binary cache of it."""
 
     text_file: Path
@@ -67,7 +68,7 @@ class VowpalWabbit:
 
 
 @dataclass
-class River:
+class River(Contestant):
     """``EntropySampler`` over ``LogisticRegression``, with the events as dictionaries made beforehand."""
 
     stream: Stream
@@ -99,7 +100,7 @@ class River:
 
 
 @dataclass
-class ScikitLearn:
+class ScikitLearn(Contestant):
     """``SGDClassifier`` with the passive-aggressive step, one ``partial_fit`` over everything: not active."""
 
     stream: Stream

@@ -10,7 +10,7 @@ import numpy as np
 
 import askance
 from benchmarks.fused import FusedRun
-from benchmarks.measure import Timing, best_after_the_first, take_turns
+from benchmarks.measure import Contestant, Timing, best_after_the_first, take_turns
 from benchmarks.peers import River, ScikitLearn, VowpalWabbit, write_vowpal_text
 from benchmarks.report import Row, Section, at_least, figure, speed
 from benchmarks.streams import DataMissingError, Stream, url_like, w8a
@@ -43,7 +43,7 @@ LEAST_OF_RIVER = 80.0
 
 
 @dataclass
-class OurRun:
+class OurRun(Contestant):
     """``askance.make(...).run(X, y)``: checks, labels, random numbers, loop and trace, from a fresh model."""
 
     algorithm: str
@@ -61,6 +61,9 @@ class OurRun:
         self.trace = self.model.run(self.X, self.y, times=self.times)
         self.labels = self.trace.predicted  # decoded when first read, so it is read here
         self.loop.append(self.trace.seconds)
+
+    def clear(self) -> None:
+        del self.model
 
     @property
     def best_loop(self) -> float:

@@ -227,7 +227,7 @@ def after_events(pace, seen, times, t):
 
 
 def after_events_or_time(pace, seen, times, t):
-    return seen >= pace.until or times[t] >= pace.turn
+    return (seen >= pace.until) | (times[t] >= pace.turn)  # one test of both takes less time than two tests
 
 
 def multiply_scales(parameters, scale):
