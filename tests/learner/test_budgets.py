@@ -466,6 +466,28 @@ def test_what_was_carried_over_is_gone_with_the_promise_to_carry(stream):
     assert labels_a_day(clf, X, y, days + 7 * DAY)[7:].max() <= 50
 
 
+@pytest.mark.parametrize("most", [PerPeriod(100, "1d"), PerPeriod(100, "1d", carry=True)])
+@pytest.mark.parametrize("change", [lambda both: Fixed(10_000) & both, lambda both: both.second & both.first])
+def test_of_two_promises_of_a_day_each_keeps_its_own_account_when_they_change(stream, most, change):
+    X, y = stream
+    minutes = np.arange(7 * 720) * 120.0
+    minutes[3 * 720 :] += 3 * DAY  # for three days nothing comes
+    both = PerPeriod(40, "1d", carry=True) & most
+    spent = []
+    for after in (both, change(both)):
+        clf = askance.make("PAA-I", budget=both, random_state=0)
+        early = slice(0, 3 * 720 + 20)
+        first = clf.run(X[early], y[early], times=minutes[early]).asked
+        clf.set_params(budget=after)
+        late = slice(3 * 720 + 20, 7 * 720)
+        asked = np.concatenate([first, clf.run(X[late], y[late], times=minutes[late]).asked])
+        days = minutes // DAY
+        assert (asked.cumsum() <= 40 * (days + 1)).all()
+        spent.append(np.bincount(days[asked].astype(int), minlength=10))
+    assert spent[0][6] >= 95
+    assert abs(spent[0] - spent[1]).max() <= 5
+
+
 def test_a_smaller_budget_that_carries_over_begins_without_debts(stream):
     X, y = stream
     days = np.linspace(0, 10 * DAY, len(y), endpoint=False)

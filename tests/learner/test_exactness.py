@@ -303,7 +303,7 @@ def test_the_whole_stream_its_chunks_and_single_events_give_the_same_bits(name, 
 def test_a_wide_model_whose_features_are_fetched_ahead_decides_as_a_narrow_one(name):
     X, y = small_stream(name)
     narrow = sp.csr_matrix(X)
-    wide = sp.csr_matrix((narrow.data, narrow.indices * 6000, narrow.indptr), shape=(len(y), 12 * 6000))
+    wide = sp.csr_matrix((narrow.data, narrow.indices * 25_000, narrow.indptr), shape=(len(y), 12 * 25_000))
     parameters = oracle.settings_of(name)
     decided = [askance.make(name, random_state=1, **parameters).run(events, y) for events in (narrow, wide)]
     assert wide.shape[1] * 8 >= CACHE_BYTES

@@ -91,6 +91,24 @@ def test_a_constant_changed_in_a_running_session_counts_at_once():
     assert np.array_equal(after, 2.0 * before)
 
 
+def test_an_edit_put_into_the_function_there_was_counts_at_once():
+    def never(parameters, margin, variance, squared_length, tally, chance=0.0):
+        return chance
+
+    def always(parameters, margin, variance, squared_length, tally, chance=0.0):
+        return chance + 1.0
+
+    class Edited(QueryRule):
+        probability: ClassVar = staticmethod(never)
+
+    clf = askance.ActiveClassifier(query=Edited(), random_state=0)
+    assert clf.run(X, Y).probability.tolist() == [0.0] * 4
+    never.__code__ = always.__code__
+    assert clf.run(X, Y).probability.tolist() == [1.0] * 4
+    never.__defaults__ = (-0.5,)
+    assert clf.run(X, Y).probability.tolist() == [0.5] * 4
+
+
 def test_a_kernel_that_calls_itself_is_refused():
     def again(n):
         return again_by_name(n - 1) if n > 0 else 0  # noqa: F821
@@ -194,10 +212,26 @@ def test_a_query_rule_that_reads_what_it_does_not_declare_is_told():
     class Declared(ByLength):
         reads_length: ClassVar = True
 
+    def by_inner(parameters, margin, variance, squared_length, tally):
+        def root():
+            return variance
+
+        return root()
+
+    def by_star(parameters, margin, *rest):
+        return rest[0]
+
     update = askance.updates.AdaptiveRegularizationDiagonal()
-    with pytest.raises(IncompatibleRules, match="reads 'variance', which comes as 0 unless .* reads_variance"):
+    for kernel in (by_inner, by_star):
+
+        class Indirect(QueryRule):
+            probability: ClassVar = staticmethod(kernel)
+
+        with pytest.raises(IncompatibleRules, match="reads the variance"):
+            askance.ActiveClassifier(update, Indirect()).check_rules()
+    with pytest.raises(IncompatibleRules, match="reads the variance .*, which comes as 0 unless .* reads_variance"):
         askance.ActiveClassifier(update, ByVariance()).check_rules()
-    with pytest.raises(IncompatibleRules, match="reads 'squared_length', .* reads_length"):
+    with pytest.raises(IncompatibleRules, match="reads the length .* reads_length"):
         askance.ActiveClassifier(update, ByLength()).check_rules()
     trace = askance.ActiveClassifier(update, Declared(), random_state=0).run([[1.0, 1.0], [2.0, 0.0]], [0, 1])
     np.testing.assert_array_equal(trace.probability, [1 / 3, 1 / 5])

@@ -9,7 +9,7 @@ import pytest
 
 from askance.live.config import Asking, Model
 from askance.live.counts import Lately
-from askance.live.learner import Learner
+from askance.live.learner import Incoming, Learner
 from askance.live.spending import spending
 
 
@@ -65,7 +65,7 @@ def test_only_what_a_day_holds_back_is_said_to_be_spread(rate, apart, per_day, h
     now = 20_000 * 86400.0
     for k in range(60):
         now += apart
-        decided = learner.decide([({"text": f"hello {k}"}, now)], k)[0]
+        decided = learner.decide([Incoming({"text": f"hello {k}"}, now)], k)[0]
         asked += decided.asked
         lately.count(int(now // 60), "asks", int(decided.asked))
     state = SimpleNamespace(config=config, learner=learner, lately=lately)

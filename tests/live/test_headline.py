@@ -8,7 +8,7 @@ import pytest
 
 from askance.live import demo
 from askance.live.config import from_document
-from askance.live.learner import Answer, Learner
+from askance.live.learner import Answer, Incoming, Learner
 from askance.live.stats import baseline
 from askance.live.watching import ENOUGH, WINDOW, Watch
 
@@ -63,7 +63,7 @@ def test_the_first_minutes_of_the_demo_are_told_truthfully(seed):
     right = []
     for place, (text, label) in enumerate(islice(demo.stream(seed), 3000)):
         fields, truth = demo.fields_of(place, text), CLASSES.index(label)
-        decided = learner.decide([(fields, place / 5.0)], place)[0]
+        decided = learner.decide([Incoming(fields, place / 5.0)], place)[0]
         right.append(decided.predicted == truth)
         if decided.asked:
             waiting.append(Answer(place + 1, fields, truth, decided.predicted, decided.scores,

@@ -11,7 +11,7 @@ from askance.errors import InvalidInput
 from askance.live.asking import AUDIT, COLD_START, UNCERTAIN, budget_of
 from askance.live.config import Asking, from_document
 from askance.live.explain import explain
-from askance.live.learner import Answer, Learner
+from askance.live.learner import Answer, Incoming, Learner
 from askance.live.problems import TooManyFields
 from askance.live.watching import Watch
 
@@ -35,7 +35,7 @@ def play(learner, stream, sizes):
     decided = []
     while len(decided) < len(stream):
         part = stream[len(decided) : len(decided) + next(sizes)]
-        decided += learner.decide([(fields, time) for fields, time, _ in part], len(decided))
+        decided += learner.decide([Incoming(fields, time) for fields, time, _ in part], len(decided))
     return decided
 
 
@@ -49,7 +49,7 @@ def taught(n=600, asking=None, **model):
     learner = made(asking, **model)
     decided = []
     for seq, (fields, time, label) in enumerate(events(n), 1):
-        item = learner.decide([(fields, time)], seq - 1)[0]
+        item = learner.decide([Incoming(fields, time)], seq - 1)[0]
         decided.append(item)
         if item.asked:
             learner.learn(
@@ -81,7 +81,7 @@ def test_how_events_are_divided_into_calls_changes_nothing(algorithm):
 def test_a_dump_goes_on_as_the_original_would_have():
     learner, _ = taught(200)
     again = Learner.load(learner.dump(), learner.model)
-    more = [(fields, 200.0 + time) for fields, time, _ in events(50, seed=9)]
+    more = [Incoming(fields, 200.0 + time) for fields, time, _ in events(50, seed=9)]
     assert learner.decide(more, 500) == again.decide(more, 500)
     assert learner.digest() == again.digest()
 
@@ -92,7 +92,7 @@ BUDGETS = [Asking(rate=1.0), Asking(rate=0.1), Asking(rate=0.3), Asking(per_hour
 @pytest.mark.parametrize("algorithm", ["auto", "SOAL-diag"])
 @pytest.mark.parametrize("before", BUDGETS[:2])
 def test_a_dump_right_after_a_changed_budget_goes_on_as_the_original_would_have(algorithm, before):
-    more = [(fields, 200.0 + time) for fields, time, _ in events(100, seed=9)]
+    more = [Incoming(fields, 200.0 + time) for fields, time, _ in events(100, seed=9)]
     for after in BUDGETS:
         learner, _ = taught(200, before, algorithm=algorithm)
         learner.follow(after)
@@ -147,11 +147,11 @@ def test_the_estimated_accuracy_holds_the_true_one():
 def test_a_spent_budget_asks_nothing_and_a_changed_one_goes_on():
     learner = made(Asking(total=3))
     stream = list(events(100))
-    first = learner.decide([(fields, time) for fields, time, _ in stream], 0)
+    first = learner.decide([Incoming(fields, time) for fields, time, _ in stream], 0)
     assert sum(item.asked for item in first) == 3
     assert (first[-1].probability, first[-1].audit_probability) == (0.0, 0.0)
     learner.follow(Asking(total=8))
-    more = learner.decide([(fields, 100.0 + time) for fields, time, _ in stream], 100)
+    more = learner.decide([Incoming(fields, 100.0 + time) for fields, time, _ in stream], 100)
     assert sum(item.asked for item in more) == 5
 
 
@@ -178,7 +178,7 @@ def test_a_weekday_can_be_why_a_class_is_suggested():
     learner = Learner(config.model, config.asking)
     for k in range(40):
         fields = {"sent": ("2024-03-01 12:00", "2024-03-02 12:00")[k % 2], "text": "hello"}
-        decided = learner.decide([(fields, float(k))], k)[0]
+        decided = learner.decide([Incoming(fields, float(k))], k)[0]
         learner.learn(Answer(k + 1, fields, k % 2, decided.predicted, decided.scores, 1.0, False, 0.0))
     told = explain(learner, {"sent": "2024-03-08 12:00", "text": "hello"}, 0, 5)  # a Friday, like the first
     assert told[0]["field"] == "sent"
@@ -186,12 +186,27 @@ def test_a_weekday_can_be_why_a_class_is_suggested():
     assert all(item["field"] != "sent" for item in explain(learner, {"sent": None, "text": "hello"}, 0, 5))
 
 
+@pytest.mark.parametrize(("at_first", "later"), [("PAA-I", "SOAL-diag"), ("PAA-I", "auto"), ("SOAL-diag", "PAA-I")])
+def test_a_log_played_by_another_model_spends_what_people_were_asked(at_first, later):
+    stream = [(fields, 2.0 * time) for fields, time, _ in events(1200)]
+    settings = Asking(per_hour=100)
+    asked = made(settings, algorithm=at_first, seed=5).decide([Incoming(*event) for event in stream], 0)
+    log = [Incoming(*event, was_asked=item.asked) for event, item in zip(stream, asked, strict=True)]
+    spent = sum(item.asked for item in asked)
+
+    other = made(settings, algorithm=later)
+    again = other.decide(log, 0)
+    assert sum(item.asked for item in again) != spent
+    assert other.clf.labels_asked_ == spent
+    more = other.decide([Incoming(fields, 2400.0 + time / 2.0) for fields, time in stream], len(log))
+    assert 0 < sum(item.asked for item in more) <= 100 - spent
+
+
 def test_more_fields_than_there_may_be_are_an_error_of_their_own():
     learner = made()
     learner.most_fields = 3
-    some, many, odd, again = learner.decide(
-        [({"a": 1, "b": 2}, 0.0), ({"c": 1, "d": 2}, 1.0), ({"a": "x"}, 2.0), ({"c": 1}, 3.0)], 0
-    )
+    rows = {"a": 1, "b": 2}, {"c": 1, "d": 2}, {"a": "x"}, {"c": 1}
+    some, many, odd, again = learner.decide([Incoming(fields, float(k)) for k, fields in enumerate(rows)], 0)
     assert isinstance(many, TooManyFields)
     assert isinstance(odd, InvalidInput)
     assert not isinstance(odd, TooManyFields)

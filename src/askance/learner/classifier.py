@@ -22,7 +22,7 @@ from askance.learner.pacing import Rhythm, rhythm
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.tickets import Tickets, Waiting
 from askance.learner.trace import Decision, Trace
-from askance.learner.workings import LEARNED, Workings
+from askance.learner.workings import LEARNED, Workings, length_of
 
 
 def _model_is_probabilistic(self: ActiveClassifier) -> bool:
@@ -135,8 +135,8 @@ class ActiveClassifier(Workings):
             When each event came, in seconds; budgets by time need it.
         """
         when = self._times(times)
-        rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else len(when)
-        if len(when) not in (0, rows):
+        rows = length_of(X)
+        if rows is not None and len(when) not in (0, rows):
             raise InvalidInput(f"there are {len(when)} times for {rows} events.")
         events, answers = self._read(X, y)
         machine = self._machine()
@@ -401,6 +401,15 @@ class ActiveClassifier(Workings):
     def labels_asked_(self) -> int:
         """For how many events the label was asked."""
         return int(self._account.counts[1]) if hasattr(self, "_account") else 0
+
+    def recount(self, asked: int) -> Self:
+        """Say how many labels were really asked for, where that differs from what was decided here, as when a stream is
+        played again that another model asked about: what budgets have left goes by this number."""
+        if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 0 <= asked <= self.events_seen_:
+            most = f"{self.events_seen_:,}, the events seen"
+            raise InvalidInput(f"the number of labels asked for is a whole one from 0 to {most}, got {asked!r}.")
+        self._account.counts[1] = asked
+        return self
 
     @property
     def rhythm_(self) -> Rhythm | None:

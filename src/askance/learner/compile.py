@@ -40,7 +40,7 @@ Function = Callable[..., Any]
 def prefetch(table: np.ndarray, row: int | np.uint64) -> None:
     """Ask the processor to bring the beginning of ``table[row]`` into its cache. Changes nothing else.
 
-    It need not be a row of the table: nothing is read, and a place beyond the end is ignored."""
+    There need not be such a row: nothing is read by the program."""
 
 
 def on_its_own(function: Function) -> Function:
@@ -86,7 +86,7 @@ def explained(function: Function, rules: str) -> Function:
 
 def is_ours(function: Function) -> bool:
     """Whether a function comes with the package."""
-    return function.__module__.startswith("askance.")
+    return (function.__module__ or "").startswith("askance.")
 
 
 @functools.cache
@@ -252,14 +252,26 @@ class Reference(NamedTuple):
         return self.namespace.get(self.name) is not self.value
 
 
-def references(function: Function, slots: Mapping[Function, Function]) -> list[Reference]:
-    """Every name that the meaning of a function depends on."""
-    found: list[Reference] = []
+class Body(NamedTuple):
+    """What a user's function was made of: IPython's autoreload, for one, puts an edit into the function there was."""
+
+    function: FunctionType
+    code: CodeType
+    defaults: tuple[Any, ...] | None
+
+    @property
+    def is_stale(self) -> bool:
+        return self.function.__code__ is not self.code or self.function.__defaults__ is not self.defaults
+
+
+def references(function: Function, slots: Mapping[Function, Function]) -> list[Reference | Body]:
+    """Everything that the meaning of a function depends on."""
+    found: list[Reference | Body] = []
     _digest(function, dict(slots), found)
     return found
 
 
-def _digest(function: Function, slots: dict[Function, Function], found: list[Reference] | None = None) -> str:
+def _digest(function: Function, slots: dict[Function, Function], found: list[Reference | Body] | None = None) -> str:
     """A name for the meaning of a function: its code, its callees' code, and the values they refer to."""
     found = [] if found is None else found
     parts = [COMPILED_AS, repr((State._fields, Event._fields, Score._fields, Tally._fields))]
@@ -272,6 +284,8 @@ def _digest(function: Function, slots: dict[Function, Function], found: list[Ref
         seen.add(function)
         assert isinstance(function, FunctionType)
         parts.append(_describe_code(function.__code__))
+        if not is_ours(function):
+            found.append(Body(function, function.__code__, function.__defaults__))
         for value in (*(function.__defaults__ or ()), *(cell.cell_contents for cell in function.__closure__ or ())):
             describe(value)
         for name, value in _callees(function):

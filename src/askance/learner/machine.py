@@ -11,7 +11,7 @@ import numpy as np
 from askance.errors import InvalidParameter, InvalidType
 from askance.learner import importance, loop, pacing
 from askance.learner.budget import Budget, as_budget
-from askance.learner.compile import Reference, explained, is_ours, references, specialise
+from askance.learner.compile import Body, Reference, explained, is_ours, references, specialise
 from askance.learner.events import Preparation
 from askance.learner.loop import Parameters
 from askance.learner.query import Margin
@@ -69,7 +69,7 @@ def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any
 
 
 class Machine:
-    """The three compiled loops of a combination, with the parameters they read."""
+    """The compiled loops of a combination, with the parameters they read."""
 
     def __init__(self, rules: Combination, n_classes: int, n_features: int) -> None:
         rules.check()
@@ -105,7 +105,7 @@ class Machine:
         self.look = specialise(loop.look, predicting)
         self._rules, self._n_classes = rules, n_classes
         self._kernels = kernels, rules.query.probability
-        self._references: list[Reference] = []
+        self._references: list[Reference | Body] = []
         if not all(map(is_ours, asking.values())):
             self._references = references(loop.play, asking)
             names = ", ".join(type(part).__name__ for part in (rules.update, rules.query, rules.budget))

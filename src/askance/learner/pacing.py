@@ -7,9 +7,10 @@ query rule says. Everything else serves to stay away from that edge, so that eac
 
 1. The wanted share of the events, w. For a share r of the events, w = r (credit / LEAD)^2, where the credit is what
    may have been asked for minus what was. With LEAD labels in hand w is r itself; a burst of questions lowers it at
-   once, a lull raises it, up to MOST_HASTE times r. For n labels a period, w = labels left / events to come, where the
-   events to come are those that the periods before brought at this time, scaled by how busy this one has been, so that
-   a nightly lull costs nothing; in the first period, as many as came lately.
+   once, a lull raises it, up to MOST_HASTE times r. For n labels a period, w = labels left / events to come, this one
+   among them, up to MOST_HASTE times what an even share would be. The events to come are those that the periods before
+   brought at this time, scaled by how busy this one has been, so that a nightly lull costs nothing; in the first
+   period, as many as came lately.
 2. The query rule's own scale is steered until its mean probability is w. Every scaled rule of the papers has the form
    p = scale / (scale + distance), so that a scale s times as large multiplies the odds of asking by s:
 
@@ -17,8 +18,8 @@ query rule says. Everything else serves to stay away from that edge, so that eac
 
    Where a rule has such scales (delta, b, delta_pos and delta_neg), they are multiplied; the p of one that has none is
    put into this formula, which needs no knowledge of the rule.
-   For the events since it was reckoned last, s is multiplied by about exp(GAIN sum (w - p_s)), by no less than a
-   fifteenth: it moves by a tenth for each label by which the probabilities are off, and faster while there are few.
+   For the events since it was reckoned last, s is multiplied by about exp(GAIN sum (w - p_s)), by no less than some
+   0.066: it moves by a tenth for each label by which the probabilities are off, and faster while there are few.
 3. Where the scale has no more hold, since the rule asks with certainty whatever its scale (an untrained model; the
    unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times ROOM w over the recent
    mean of p_s, where that is below 1. The scale then moves no further down, but up, as if only the events that the rule
@@ -27,7 +28,8 @@ query rule says. Everything else serves to stay away from that edge, so that eac
    twentieth of the labels are bought at random for it.
 
 All this is reckoned anew every few events, a label's worth of them or, where labels are frequent, up to four, so that
-it costs next to nothing; with budgets by time, up to eight, but also whenever a 24th part of a period is over.
+it costs little; with budgets by time, up to eight, but for no more than a sixteenth of the events that a period is
+still to bring, and whenever a 24th part of one is over.
 """
 
 from __future__ import annotations
@@ -114,20 +116,29 @@ def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray
     if any(promise[PERIOD] > 0.0 for promise in promises):  # else nobody keeps the clock from now on
         known += [TIME, INTERVAL]
     account[known] = old[known]
-    for i, promise in enumerate(promises):
-        for j, earlier in enumerate(before):
-            is_same_share = promise[SHARE] > 0.0 and promise == earlier
-            if promise[PERIOD] == earlier[PERIOD] > 0.0 or is_same_share:
-                here, there = STEERING + PERIODIC * i, STEERING + PERIODIC * j
-                account[here : here + PERIODIC] = old[there : there + PERIODIC]
-                account[here + CARRIED] *= promise[CARRY] > 0.0
+    old_pages = old[STEERING:].reshape(-1, PERIODIC)
+    for promise, page in zip(promises, account[STEERING:].reshape(-1, PERIODIC), strict=True):
+        # Of several that are as much alike, the one that carried the least over: no promise grows by a change.
+        alike = [(likeness(promise, earlier), -old_pages[j, CARRIED], j) for j, earlier in enumerate(before)]
+        how_much, _, best = max(alike, default=(0, 0.0, 0))
+        if how_much > 0:
+            page[:] = old_pages[best]
+            if not promise[CARRY]:
+                page[CARRIED] = 0.0
+
+
+def likeness(promise: list[float], earlier: list[float]) -> int:
+    """How much of what is known of an earlier promise holds for this one; 0 for nothing at all."""
+    if promise[PERIOD] > 0.0:
+        return int(promise[PERIOD] == earlier[PERIOD]) * (1 + (promise[CARRY] == earlier[CARRY]) + (promise == earlier))
+    return int(promise[SHARE] > 0.0 and promise == earlier)
 
 
 class Rhythm(NamedTuple):
     """What a paced budget makes of the stream."""
 
     time: float
-    """The latest time when it was reckoned last, at most a few events ago; NaN where the budget reads no time."""
+    """The latest time when it was reckoned last, up to MOST_AT_ONCE events ago; NaN where the budget reads no time."""
     interval: float
     """The recent mean time between two events; NaN before the second."""
     wanted: float
@@ -167,7 +178,7 @@ class Sums(NamedTuple):
 
 
 def keep_limit(parameters, account):
-    return Pace(whole(parameters[0]), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
+    return Pace(as_count(parameters[0]), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
 
 
 def keep_nothing(account, pace, sums):
@@ -179,6 +190,7 @@ def never(pace, seen, times, t):
 
 
 def same_limit(parameters, account, sums, tally, time):
+    """Fills its slot: it is never due."""
     pace, _ = keep_limit(parameters, account)
     return pace
 
@@ -201,11 +213,11 @@ def resume(parameters, account):
 
 def pace_of(account):
     least = LEAST_SHARE * account[WANTED]
-    ceiling, until = whole(account[CEILING]), whole(account[NEXT])
+    ceiling, until = as_count(account[CEILING]), as_count(account[NEXT])
     return Pace(ceiling, account[SCALE], account[THINNED], least, until, account[TURN])
 
 
-def whole(number):
+def as_count(number):
     """A number that may be infinite, for comparing with counts: as floats, these would have to be converted."""
     return int(min(NEVER, number))
 
@@ -273,8 +285,8 @@ def keep_for_a_while(account, tally, income, longest, few=FEW_AT_ONCE, few_label
 
 
 def reckon(parameters, account, tally):
-    """Settle w and the ceiling by all promises; return the smallest share of the events that they come to, and how many
-    events this may stand for."""
+    """Count this event and settle w and the ceiling by all promises; return the smallest share of the events that they
+    come to, and how many events this may stand for."""
     wanted = inf
     income = 1.0
     ceiling = inf
@@ -296,6 +308,7 @@ def reckon(parameters, account, tally):
             if part_at(elapsed) != period[PART]:
                 turn_part(period, part_at(elapsed))
             allowed = period[BEFORE] + promise[LIMIT] + period[CARRIED]
+            period[NOW + int(period[PART])] += 1.0
             come, to_come = events_of_period(period, (1.0 - elapsed) * promise[PERIOD], account[INTERVAL])
             even = (promise[LIMIT] + period[CARRIED]) / (come + to_come)
             income = min(income, even)
@@ -412,10 +425,9 @@ def end_of_part(promise, period):
 
 
 def events_of_period(period, left, interval):
-    """Count this event; return how many events the period brought so far, and how many it is still to bring, in the
-    seconds that are left of it."""
+    """How many events the period brought so far, this one included, and how many it is still to bring, in the seconds
+    that are left of it."""
     here = NOW + int(period[PART])
-    period[here] += 1.0
     come = period[COME] + period[here]
     if period[KNOWN] > 0.0:
         to_come = max(0.0, period[BUSY] * period[here + SLOTS] - period[here]) + period[BUSY] * period[REST]

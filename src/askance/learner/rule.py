@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import dis
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -242,10 +243,12 @@ class UpdateRule(Parameterised):
 
 @functools.cache
 def _reads(code: CodeType, place: int) -> bool:
-    """Whether a function's code reads its parameter of this number."""
+    """Whether a function's code reads its parameter of this number, or may: in *arguments, in a function within it."""
     if place >= code.co_argcount:
-        return False
-    loaded = (step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD_FAST"))
+        return bool(code.co_flags & inspect.CO_VARARGS)
+    if code.co_varnames[place] in code.co_cellvars:
+        return True
+    loaded = (step.argval for step in dis.get_instructions(code) if "LOAD_FAST" in step.opname)
     return any(code.co_varnames[place] in (names if isinstance(names, tuple) else (names,)) for names in loaded)
 
 
@@ -305,8 +308,8 @@ class QueryRule(Parameterised):
         for place, name in ((2, "variance"), (3, "length")):
             if _reads(self.probability.__code__, place) and not getattr(self, f"reads_{name}"):
                 raise IncompatibleRules(
-                    f"{type(self).__name__}: its kernel reads {self.probability.__code__.co_varnames[place]!r}, which "
-                    f"comes as 0 unless the class says so; write reads_{name}: ClassVar = True."
+                    f"{type(self).__name__}: its kernel reads the {name} (parameter {place + 1}), which comes as 0 "
+                    f"unless the class says so; write reads_{name}: ClassVar = True."
                 )
         if not isinstance(getattr(update, "binary", None), Kernels):
             raise InvalidType(f"{type(update).__name__}: binary must be Kernels(margin=..., learn=...).")

@@ -26,7 +26,7 @@ def column_at(table: np.ndarray, event: Event, i: int) -> int:
     return event.columns[i]
 
 
-def fetch_followers(event: Event) -> None:
+def fetch_events_to_come(event: Event) -> None:
     """Fetch as much of the stream as the event is long, from where it will be read in a while: the processor does so by
     itself, but not from one page of memory to the next."""
     for i in range(event.start + FAR_AHEAD, event.stop + FAR_AHEAD, LINE_OF_COLUMNS):

@@ -168,6 +168,9 @@ class Workings(ClassifierMixin, BaseEstimator):
         had_names = hasattr(self, "feature_names_in_")
         had_width = hasattr(self, "n_features_in_")
         check_kinds(y, "y")
+        n_events, n_labels = length_of(X), length_of(y)
+        if None not in (n_events, n_labels) and n_events != n_labels and getattr(X, "ndim", 2) == 2:
+            raise InvalidInput(f"X has {n_events:,} events and y has {n_labels:,} labels; each event needs one.")
         try:
             X, y = validate_data(
                 self, X, y, reset=is_first, accept_sparse="csr", dtype="numeric", ensure_all_finite=False,
@@ -212,6 +215,8 @@ class Workings(ClassifierMixin, BaseEstimator):
             )
         try:
             when = np.asarray(times)
+            if when.dtype.kind == "b":
+                raise TypeError
             if when.dtype.kind == "M":  # dates, whatever their unit
                 when = np.where(np.isnat(when), np.nan, when.astype("datetime64[us]").astype(np.float64) / 1e6)
             when = np.ascontiguousarray(when, np.float64)
@@ -285,6 +290,13 @@ class Workings(ClassifierMixin, BaseEstimator):
             self._account = Account(*(_writable(array) for array in self._account))
             if not is_an_account(self._account.budget, len(self._terms)):
                 raise ModelFileError("this pickle is of an earlier askance, which kept other accounts of its budget.")
+
+
+def length_of(rows: Any) -> int | None:
+    """How many rows there are, where that can be told so early."""
+    if getattr(rows, "shape", ()):
+        return int(rows.shape[0])
+    return len(rows) if isinstance(rows, list | tuple) else None
 
 
 def _check_number(classes: np.ndarray) -> None:

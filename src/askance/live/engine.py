@@ -22,7 +22,7 @@ from askance.live import queue
 from askance.live.clock import Clock
 from askance.live.config import Config
 from askance.live.ingest import Event, ingest
-from askance.live.learner import Answer, Decided, Learner
+from askance.live.learner import Answer, Decided, Incoming, Learner
 from askance.live.learning import learn_due
 from askance.live.memory import give_back
 from askance.live.problems import Problem
@@ -321,7 +321,7 @@ def warm_up(config: Config) -> None:
     """Play an event through a model of no consequence, so that nobody waits for the compiler later."""
     scratch = Learner(config.model, config.asking)
     fields = {"text": "a few words for the compiler", "number": 1.0, "category": "x"}
-    decided = scratch.decide([(fields, 0.0)], 0)[0]
+    decided = scratch.decide([Incoming(fields, 0.0)], 0)[0]
     if isinstance(decided, Decided):
         scratch.learn(Answer(1, fields, 0, decided.predicted, decided.scores, 1.0, False, 0.0))
         scratch.predict(fields)

@@ -16,6 +16,7 @@ from askance.errors import AskanceError
 from askance.features.rows import FieldError, flatten
 from askance.features.times import seconds_in
 from askance.live.asking import AUDIT, COLD_START
+from askance.live.learner import Incoming
 from askance.live.problems import Problem, TooManyFields
 from askance.live.state import State
 from askance.live.store.database import Session
@@ -179,7 +180,7 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
             fresh[event.id] = event
     new: dict[str, dict[str, Any] | Problem] = dict(_too_new(state, list(fresh.values())))
     taken = [event for event in fresh.values() if event.id not in new]
-    decisions = state.learner.decide([(event.fields, now) for event in taken], state.seq)
+    decisions = state.learner.decide([Incoming(event.fields, now) for event in taken], state.seq)
     rows, asks = [], []
     for event, decided in zip(taken, decisions, strict=True):
         if isinstance(decided, AskanceError):

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from askance.calibration import Calibration
-from askance.errors import AskanceError, InvalidInput
+from askance.errors import AskanceError, InvalidInput, ModelFileError
 from askance.features.assemble import csr
 from askance.features.encoder import Cells
 from askance.features.rows import FieldError, RowFeatures, flatten
@@ -33,6 +33,17 @@ from askance.live.watching import Watch
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 4
+
+
+class Incoming(NamedTuple):
+    """An event to decide on."""
+
+    fields: Mapping[str, Any]
+    received: float
+    """When it came."""
+    was_asked: bool | None = None
+    """For one from the log: whether it was asked about. Another model, or another version of this one, may decide
+    otherwise when the log is played again, but budgets go by what people were asked."""
 
 
 class Decided(NamedTuple):
@@ -114,8 +125,8 @@ class Learner:
 
     # --- events ------------------------------------------------------------------------------------------
 
-    def decide(self, events: Sequence[tuple[Mapping[str, Any], float]], after: int) -> list[Decided | AskanceError]:
-        """Predict events, given as (fields, time of receipt), in order, and decide which are asked about.
+    def decide(self, events: Sequence[Incoming], after: int) -> list[Decided | AskanceError]:
+        """Predict events in order, and decide which are asked about.
 
         An event whose fields cannot be used gives its error, and leaves no trace; the others are numbered in the log
         from ``after`` + 1 on. How the events are divided into calls changes nothing.
@@ -123,25 +134,23 @@ class Learner:
         with self._lock:
             return self._decide_all(events, after)
 
-    def _decide_all(
-        self, events: Sequence[tuple[Mapping[str, Any], float]], after: int
-    ) -> list[Decided | AskanceError]:
-        cells, times = Cells(), list[float]()
+    def _decide_all(self, events: Sequence[Incoming], after: int) -> list[Decided | AskanceError]:
+        cells, taken = Cells(), list[Incoming]()
         outcomes: list[Decided | AskanceError | None] = []
         decided: list[Decided] = []
-        for fields, time in events:
+        for event in events:
             try:
-                flat = flatten(fields)
+                flat = flatten(event.fields)
                 if any(name not in self.features.kinds for name in flat):  # the model may become wider: at this event
-                    decided += self._decide(cells, times, after + len(decided))
-                    cells, times = Cells(), []
+                    decided += self._decide(cells, taken, after + len(decided))
+                    cells, taken = Cells(), []
                 self._add(cells, flat)
             except (FieldError, AskanceError) as error:
                 outcomes.append(error if isinstance(error, AskanceError) else InvalidInput(str(error)))
                 continue
             outcomes.append(None)
-            times.append(time)
-        decided += self._decide(cells, times, after + len(decided))
+            taken.append(event)
+        decided += self._decide(cells, taken, after + len(decided))
         decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
 
@@ -162,17 +171,19 @@ class Learner:
                 self.features = RowFeatures.from_dict({**kept, "fields": kept["fields"][:before]})
             raise
 
-    def _decide(self, cells: Cells, times: list[float], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, taken: list[Incoming], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         starts, columns, values = self.features.encoder.rows(cells)
         self._widen()
         bounds = starts.tolist()
         decided = []
-        for row, time in enumerate(times):
+        for row, event in enumerate(taken):
             x = columns[bounds[row] : bounds[row + 1]], values[bounds[row] : bounds[row + 1]]
             explore = self.exploring.level
-            decision: Decision = self.clf.ask(x, time, explore)
+            decision: Decision = self.clf.ask(x, event.received, explore)
+            if event.was_asked is not None:
+                self.clf.recount(self.clf.labels_asked_ + event.was_asked - decision.asked)
             scores = self._scores_of(decision, x)
             item = Decided(
                 predicted=self._place[decision.label],
@@ -300,7 +311,10 @@ class Learner:
         with tempfile.TemporaryDirectory(prefix="askance-") as folder:
             path = Path(folder) / "model"
             path.write_bytes(content[8 + length :])
-            new.clf = askance.load(path)
+            try:
+                new.clf = askance.load(path)
+            except ModelFileError:
+                raise ValueError("its model is damaged, or of another version of askance") from None
         new.features = RowFeatures.from_dict(document["features"])
         new.exploring = Exploring.from_dict(document["exploring"])
         new.calibration = Calibration.from_dict(document["calibration"])

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from askance.live.config import Asking, Config
-from askance.live.learner import ANSWERED, Answer, Learner, pack, unpack
+from askance.live.learner import ANSWERED, Answer, Incoming, Learner, pack, unpack
 from askance.live.store.database import Session
 
 BATCH = 256
@@ -59,7 +59,7 @@ def replay(
     left_out: Collection[int] = (),
 ) -> None:
     """Play the log's entries from ``after`` (excluded) to ``until`` once more, learned rows ``left_out`` left out."""
-    waiting: list[tuple[Any, float]] = []
+    waiting: list[Incoming] = []
 
     def flush(seq: int) -> None:
         """Events wait for one another, up to the entry ``seq``, the last of them."""
@@ -70,7 +70,7 @@ def replay(
     last = after
     for seq, kind, row in heapq.merge(*_streams(session, after, until), key=lambda entry: entry[0]):
         if kind == "event":
-            waiting.append((msgspec.json.decode(row[1]), row[2]))
+            waiting.append(Incoming(msgspec.json.decode(row[1]), row[2], was_asked=row[3] > 0))
             last = seq
             if len(waiting) >= BATCH:
                 flush(seq)
@@ -88,7 +88,9 @@ def replay(
 
 def _streams(session: Session, after: int, until: int) -> list[Iterator[tuple[int, str, Any]]]:
     between = (after, until)
-    events = session.stream("SELECT seq, fields, received FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", between)
+    events = session.stream(
+        "SELECT seq, fields, received, asked FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", between
+    )
     learned = session.stream(
         f"SELECT l.seq, l.n, l.weight, l.left_out, l.event, l.label, {ANSWERED} FROM learned l "
         "JOIN events e ON e.seq = l.event WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq",
