@@ -289,7 +289,7 @@ class Workings(ClassifierMixin, BaseEstimator):
             self._state = State(*(_writable(array) for array in self._state))
             self._account = Account(*(_writable(array) for array in self._account))
             if not is_an_account(self._account.budget, len(self._terms)):
-                raise ModelFileError("this pickle is of an earlier askance, which kept other accounts of its budget.")
+                raise ModelFileError("this pickle is of an earlier askance, which kept other accounts; train it again.")
 
 
 def length_of(rows: Any) -> int | None:
