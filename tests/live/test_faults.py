@@ -135,6 +135,18 @@ def test_changed_model_settings_need_a_rebuild_which_takes_them_up(make):
     assert service.stats()["algorithm"] == "PAA-I"
 
 
+def test_a_rebuilt_model_has_spent_what_the_one_before_it_asked(make):
+    service = make(asking={"rate": 1.0}, model={"algorithm": "RPA-I"})
+    asked = sum(event["asked"] for event in service.send(*(f"e{number}" for number in range(300))))
+    assert service.stats()["budget"]["total"]["spent"] == asked
+    service.stop()
+    service.config.write_text(service.config.read_text().replace('"RPA-I"', '"PA-I"'))
+    service.run("rebuild")
+    service.start()
+    assert service.stats()["algorithm"] == "PA-I"
+    assert service.stats()["budget"]["total"]["spent"] == asked
+
+
 def test_postgres_restarted_is_waited_for_and_nothing_happens_twice(make, postgres):
     service = make(store=postgres.new_database())
     service.send("a")
