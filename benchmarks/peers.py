@@ -8,6 +8,7 @@ call.
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Contestant
+from benchmarks.report import Section
 from benchmarks.streams import Stream
 
 VOWPAL_OPTIONS = "--active --simulation --mellowness 0.0001 --loss_function hinge --noconstant"
@@ -79,6 +81,25 @@ class VowpalWabbit(Contestant):
         for line in workspace.get_log():
             if line.startswith("total queries"):
                 self.asked = int(line.split("=")[1])
+
+
+def vowpal_wabbits(
+    stream: Stream, text_file: Path, forms: Mapping[str, bool], section: Section
+) -> dict[str, VowpalWabbit]:
+    """A contestant for each of the forms, which are names and whether that is the cache file: with all cores and, where
+    that can be said, held to one. None where Vowpal Wabbit is not installed, and the section says so."""
+    try:
+        import vowpalwabbit  # noqa: F401
+    except ImportError:
+        section.skip("Vowpal Wabbit", "pip install vowpalwabbit")
+        return {}
+    write_vowpal_text(stream, text_file)
+    found = {}
+    for name, from_cache in forms.items():
+        found[name] = VowpalWabbit(text_file, stream, from_cache)
+        if hasattr(os, "sched_setaffinity"):
+            found[f"{name}, one core"] = VowpalWabbit(text_file, stream, from_cache, on_one_core=True)
+    return found
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Events a second: ``run`` as a user calls it, beside hand-fused loops and beside what others offer."""
 
-import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ import numpy as np
 import askance
 from benchmarks.fused import FusedRun
 from benchmarks.measure import Contestant, Timing, best_after_the_first, take_turns
-from benchmarks.peers import River, ScikitLearn, VowpalWabbit, write_vowpal_text
+from benchmarks.peers import River, ScikitLearn, vowpal_wabbits
 from benchmarks.report import Row, Section, at_least, figure, speed
 from benchmarks.streams import DataMissingError, Stream, url_like, w8a
 
@@ -114,19 +113,8 @@ def check_same_decisions(fused: FusedRun, ours: OurRun) -> float:
 
 def peers_for(stream: Stream, folder: Path, section: Section, river_events: int) -> dict[str, Any]:
     """Those of the others that are installed."""
-    peers: dict[str, Any] = {}
-    try:
-        import vowpalwabbit  # noqa: F401
-    except ImportError:
-        section.skip("Vowpal Wabbit", "pip install vowpalwabbit")
-    else:
-        text_file = folder / f"{stream.name}.txt"
-        write_vowpal_text(stream, text_file)
-        for form, from_cache in (("text", False), ("cache file", True)):
-            name = f"Vowpal Wabbit, {form}"
-            peers[name] = VowpalWabbit(text_file, stream, from_cache)
-            if hasattr(os, "sched_setaffinity"):
-                peers[f"{name}, one core"] = VowpalWabbit(text_file, stream, from_cache, on_one_core=True)
+    forms = {"Vowpal Wabbit, text": False, "Vowpal Wabbit, cache file": True}
+    peers: dict[str, Any] = {**vowpal_wabbits(stream, folder / f"{stream.name}.txt", forms, section)}
     try:
         import river  # noqa: F401
     except ImportError:

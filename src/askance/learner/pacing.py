@@ -302,11 +302,13 @@ def reckon(parameters, account, tally):
             wanted = min(wanted, promise[SHARE] * haste((allowed - tally.asked) * (1.0 / LEAD)))
         elif promise[PERIOD] > 0.0:
             time = account[TIME] / promise[PERIOD]
-            if not np.floor(time) <= period[NUMBER]:
-                turn_page(promise, period, np.floor(time), tally)
+            number_now = np.floor(time)
+            if not number_now <= period[NUMBER]:
+                turn_page(promise, period, number_now, tally)
             elapsed = time - period[NUMBER]
-            if part_at(elapsed) != period[PART]:
-                turn_part(period, part_at(elapsed))
+            part = part_at(elapsed)
+            if part != period[PART]:
+                turn_part(period, part)
             allowed = period[BEFORE] + promise[LIMIT] + period[CARRIED]
             period[NOW + int(period[PART])] += 1.0
             come, to_come = events_of_period(period, (1.0 - elapsed) * promise[PERIOD], account[INTERVAL])

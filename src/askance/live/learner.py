@@ -182,7 +182,7 @@ class Learner:
             x = columns[bounds[row] : bounds[row + 1]], values[bounds[row] : bounds[row + 1]]
             explore = self.exploring.level
             decision: Decision = self.clf.ask(x, event.received, explore)
-            if event.was_asked is not None:
+            if event.was_asked not in (None, decision.asked):
                 self.clf.recount(self.clf.labels_asked_ + event.was_asked - decision.asked)
             scores = self._scores_of(decision, x)
             item = Decided(
