@@ -3,17 +3,35 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# One more than two cores: tests wait for services, browsers and the clock, and another may work meanwhile.
+WORKERS ?= 3
+LOWEST ?= .venv-lowest
+# Tests that use each package as users do; CONTRIBUTING.md says which one is for which. A name after :: is one test.
+LOWEST_TESTS ?= $(addprefix tests/,datasets features metrics quality stream/test_generators.py stream/test_missing.py \
+	stream/test_parquet.py learner/test_budgets.py learner/test_inputs.py learner/test_one_event.py learner/test_trace.py \
+	learner/test_sklearn_contract.py::test_estimator_passes_the_checks_with_an_intercept_normalised_and_on_a_budget \
+	experiments/test_plots.py cli/test_reproduce_screen.py live/test_smoke.py \
+	test_drift_signal.py::test_unscaled_it_is_rivers_detector test_drift_signal.py::test_a_river_detector_can_take_its_place \
+	experiments/test_sweep.py::test_the_seed_decides_everything_whatever_the_number_of_workers \
+	experiments/test_sweep.py::test_scikit_learn_can_work_side_by_side_after_a_sweep_did \
+	cli/test_run.py::test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy)
+# Whoever is done takes over tests that wait for the other, so that none is alone at the end with a long file.
+SHARE := -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo serve test prove lint bench clean
+.PHONY: help demo serve test test-lowest prove lint audit versions bench docs dist clean
 
 help:
 	@echo "make demo    set up, then play a generated stream and show what a few labels buy (about a minute)"
 	@echo "make serve   set up, then serve a live stream of made-up messages, with pages to label and watch"
 	@echo "make test    set up, then run the whole test suite"
+	@echo "make test-lowest   a part of the tests with the lowest versions that pyproject.toml admits"
 	@echo "make prove   the long proofs: large files, and whatever else takes minutes"
 	@echo "make lint    ruff and mypy"
+	@echo "make audit   look for known vulnerabilities in the installed packages"
+	@echo "make versions   what is installed, newest and lowest"
 	@echo "make bench   measure beside Vowpal Wabbit, river and scikit-learn; writes benchmarks/RESULTS.md"
+	@echo "make docs    build the documentation site, every example executed, into docs/_build/html"
+	@echo "make dist    build wheel and source archive, and try them in an empty environment with each Python at hand"
 	@echo "make clean   remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -33,8 +51,22 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[test,lint]'
 	@touch $@
 
+$(VENV)/.installed-tools: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[tools]'
+	@touch $@
+
+# A folder of its own for machine code, too: that of one version of numba is of no use to another.
+$(LOWEST)/.installed: pyproject.toml $(VENV)/.installed-tools
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[test]'
+	@touch $@
+
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -44,7 +76,10 @@ serve: $(VENV)/.installed-live
 	@$(BIN)/askance demo --live
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -q $(SHARE)
+
+test-lowest: $(LOWEST)/.installed
+	ASKANCE_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -q $(SHARE) $(LOWEST_TESTS)
 
 prove: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q -m prove
@@ -54,8 +89,24 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+audit: $(VENV)/.installed-tools
+	$(BIN)/python .ci/audit.py $(BIN)/pip-audit --local
+
+versions: $(VENV)/.installed-test $(LOWEST)/.installed
+	@echo "newest: $$($(BIN)/python -V), $$($(BIN)/uv pip freeze --quiet --python $(BIN)/python --exclude-editable | paste -sd ' ')"
+	@echo "lowest: $$($(LOWEST)/bin/python -V), $$($(BIN)/uv pip freeze --quiet --python $(LOWEST)/bin/python --exclude-editable | paste -sd ' ')"
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
+	$(BIN)/python docs/site_parts/links.py docs/_build/html
+
+dist: $(VENV)/.installed-tools
+	rm -rf dist
+	$(BIN)/uv build --quiet
+	$(BIN)/python .ci/try_install.py $(BIN)/uv dist
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/generated
