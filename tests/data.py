@@ -1,4 +1,5 @@
-"""The real sets the tests play, from the folder that the environment variable ASKANCE_DATA names."""
+"""The real sets the tests play: those that scikit-learn brings along, anywhere; the others from the folder that the
+environment variable ASKANCE_DATA names."""
 
 import os
 from functools import cache
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 
 @cache
@@ -18,8 +20,19 @@ def _read(path):
         return file["X"].astype(np.float64), file["y"].astype(int)
 
 
+SHIPPED = {"breast_cancer": load_breast_cancer, "digits": load_digits, "iris": load_iris, "wine": load_wine}
+
+
+@cache
+def _shipped(name):
+    X, y = SHIPPED[name](return_X_y=True)
+    return X.astype(np.float64), 2 * y - 1 if len(np.unique(y)) == 2 else y
+
+
 def load(name):
     """X (CSR or 2-D array, float64) and y (-1 and +1, or 0 to k-1); skips the test without the file."""
+    if name in SHIPPED:
+        return _shipped(name)
     folder = os.environ.get("ASKANCE_DATA")
     if not folder:
         pytest.skip("the environment variable ASKANCE_DATA names no folder with the benchmark sets")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -16,7 +18,7 @@ def test_what_cannot_be_measured_is_left_out_with_its_reason(tmp_path):
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE,
     )
     assert result.returncode == 0, result.stderr
     reason = "live: needs msgspec: pip install 'askance[bench]'"

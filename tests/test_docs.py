@@ -1,5 +1,6 @@
 """What the documents show runs, and what they list is complete."""
 
+import argparse
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import pytest
 
 import askance
 from askance.cli import COMMANDS, parse, parsers
+from askance.cli.reference import reference
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -69,6 +71,17 @@ def test_the_examples_of_the_help_have_options_that_exist(name, capsys):
     assert [words for words in calls if not accepts(words)] == [], capsys.readouterr().err
 
 
+def test_every_option_of_every_command_is_described():
+    """``python -m askance.cli.reference > docs/commands.md`` makes the page."""
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert page == reference()
+    for name, parser in parsers()[1].items():
+        section = page.split(f"## `askance {name}`\n")[1].split("\n## ")[0]
+        described = [action for action in parser._actions if action.help != argparse.SUPPRESS and action.dest != "help"]
+        for option in (option for action in described for option in action.option_strings):
+            assert re.search(rf"`{option}[ `]", section), f"{name} {option}"
+
+
 def test_commands_are_found_wherever_they_stand():
     block = (
         "$ askance serve a.toml &\naskance serves it\n$ x | askance pipe \\\n  --json < f && askance data list # all\n"
@@ -81,12 +94,12 @@ def test_commands_are_found_wherever_they_stand():
     assert not accepts(["init"])
 
 
-def test_the_readme_lists_every_algorithm_with_its_parameters():
-    readme = (ROOT / "README.md").read_text()
+def test_the_table_of_algorithms_has_every_one_with_its_parameters():
+    table = (ROOT / "docs" / "algorithms.md").read_text()
     for row in askance.algorithms():
         head = f"| {row['name']} | {', '.join(row['aliases'])} | {row['paper'] or ''} |"
         line = f"{head} {row['update']} | {row['query']} |"
-        assert f"{line} {', '.join(row['parameters'])} |" in readme
+        assert f"{line} {', '.join(row['parameters'])} |" in table
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

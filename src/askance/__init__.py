@@ -9,13 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from askance import budgets, drift, quality, queries, updates
+    from askance import budgets, drift, quality, queries, testing, updates
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
+    from askance.learner.pipeline import make_pipeline
     from askance.learner.presets import algorithms, make
     from askance.learner.trace import Decision, Trace
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "ActiveClassifier",
@@ -26,8 +27,10 @@ __all__ = [
     "drift",
     "load",
     "make",
+    "make_pipeline",
     "quality",
     "queries",
+    "testing",
     "updates",
 ]
 
@@ -38,18 +41,21 @@ _HOMES = {
     "algorithms": "askance.learner.presets",
     "load": "askance.learner.files",
     "make": "askance.learner.presets",
+    "make_pipeline": "askance.learner.pipeline",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in ("budgets", "drift", "quality", "queries", "updates"):
-        value = importlib.import_module(f"askance.{name}")
-    else:
-        raise AttributeError(f"module 'askance' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker would take any misspelt name
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
+        elif name in ("budgets", "drift", "quality", "queries", "testing", "updates"):
+            value = importlib.import_module(f"askance.{name}")
+        else:
+            raise AttributeError(f"module 'askance' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,4 @@
 """Budgets: how many labels may be bought."""
 
-from askance.learner.budget import Both, Budget, Fixed, PerPeriod, Rate, Unlimited
-
-__all__ = ["Both", "Budget", "Fixed", "PerPeriod", "Rate", "Unlimited"]
+from askance.learner.budget import *  # noqa: F403
+from askance.learner.budget import __all__ as __all__

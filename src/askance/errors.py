@@ -11,6 +11,10 @@ class InvalidParameter(AskanceError, ValueError):
     """A parameter of a rule, a budget or the classifier has a value it cannot work with."""
 
 
+class UnfitCosts(InvalidParameter):
+    """Costs of mistakes do not suit the classes there are."""
+
+
 class InvalidInput(AskanceError, ValueError):
     """Events or labels that cannot be used: NaN, wrong width, unknown label, and the like."""
 
@@ -39,6 +43,14 @@ class InvalidKernel(AskanceError, TypeError):
     """A rule's kernel cannot be compiled, or does what a kernel must not."""
 
 
+class BrokenContract(AskanceError, AssertionError):
+    """A rule does not do what every rule must. A sentence for each fault says what, and how to mend it."""
+
+
+class DataWarning(UserWarning):
+    """Something in the data looks wrong, such as a field that gives the answer away; nothing is changed or refused."""
+
+
 class ModelFileError(AskanceError, ValueError):
     """A model file is damaged, foreign or newer than this version."""
 
@@ -56,7 +68,14 @@ class BadLine(AskanceError, ValueError):
         Where in the line: ``"column 7"`` for the seventh character, or the name of a field.
     reason : str
         What is wrong.
+    field : str or None
+        The name of the field that it is wrong with, where it is one.
+    raw : bytes or None
+        The line itself, where it can be had.
     """
+
+    field: str | None = None
+    raw: bytes | None = None
 
     def __init__(self, file: str, line: int, column: str | None, reason: str, unit: str = "line") -> None:
         where = f"{unit} {line} of {file!r}" + (f", {column}" if column else "")

@@ -1,6 +1,6 @@
 """Update rules, and what it takes to write one: ``UpdateRule``, ``Kernels`` and the parts kernels are made of."""
 
-from askance.learner.compile import on_its_own
+from askance.compile import no_inline
 from askance.learner.diagonal import margin_and_variance
 from askance.learner.prototypes import best_of
 from askance.learner.rule import Kernels, UpdateRule, finite, positive, share, whole
@@ -22,7 +22,7 @@ __all__ = [
     "finite",
     "linear_margin",
     "margin_and_variance",
-    "on_its_own",
+    "no_inline",
     "positive",
     "share",
     "side",

@@ -15,7 +15,7 @@ from tests import data
 import askance
 from askance.budgets import Fixed, PerPeriod, Rate
 from askance.errors import AskanceError, InvalidParameter
-from askance.learner.auto import Committee, Doubt, Gradual
+from askance.learner.auto import Committee, DecayingRate, InverseSquareMargin
 
 
 def stream(n=600, d=8, classes=2, seed=0, scale=1.0, rare=None):
@@ -71,7 +71,7 @@ def test_estimator_passes_scikit_learns_own_checks(estimator, check):
 
 def test_clone_copies_what_was_asked_for():
     copy = clone(askance.make("auto", budget=70, costs={"fn": 9, "fp": 1}, random_state=1))
-    assert (copy.update.objective, copy.update.ratio, copy.budget) == ("cost", 9.0, Gradual(70))
+    assert (copy.update.objective, copy.update.ratio, copy.budget) == ("cost", 9.0, DecayingRate(70))
 
 
 # --- the same decisions, however it is played ----------------------------------------------------------------
@@ -171,6 +171,66 @@ def test_compiled_equals_interpreted():
     assert shown[0] == shown[1]
 
 
+# --- asking ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["balanced", "f1", "accuracy"])
+def test_events_between_classes_that_count_more_are_asked_for_more(objective):
+    """p = 1 / (1 + (m / (delta c))^2) with c = (c_a + c_b) / 2, and the weights c_k as ``classes`` defines them."""
+    X, y = stream(800, classes=4)
+    clf = askance.make("auto", objective=objective, classes=range(4), random_state=0)
+    trace = clf.run(X, y)
+    np.testing.assert_allclose(trace.probability, 1.0 / (1.0 + (trace.margin / (0.2 * trace.variance)) ** 2))
+    answers, predicted = np.zeros(4), np.zeros(4)
+    for t in range(len(y)):
+        share = 0.6 * (answers + 5.0) / (20.0 + answers.sum()) + 0.4 * predicted
+        weights = {"balanced": np.minimum(10.0, 0.25 / share), "accuracy": np.ones(4)}
+        weights["f1"] = np.sqrt(weights["balanced"])
+        best = trace.predicted[t]
+        seconds = np.where(answers > 0, weights[objective], weights[objective][best])  # without an answer: as the first
+        stakes = 0.5 * (weights[objective][best] + np.delete(seconds, best))
+        assert np.abs(stakes - trace.variance[t]).min() < 1e-9
+        predicted += (np.eye(4)[best] - predicted) / min(t + 2, 500)  # this event is watched already
+        if trace.asked[t]:
+            answers = (1 - 1 / 500) * answers + np.eye(4)[y[t]]
+
+
+def test_with_two_classes_the_weights_of_the_classes_are_left_out_of_asking():
+    X, y = stream(1000, rare=0.1)
+    plain = askance.make("auto", budget=Rate(0.1), random_state=0).set_params(query=InverseSquareMargin())
+    a, b = (clf.run(X, y) for clf in (plain, askance.make("auto", budget=Rate(0.1), random_state=0)))
+    np.testing.assert_array_equal(a.probability, b.probability)
+
+
+@pytest.mark.parametrize(
+    ("budget", "explore", "expected"),
+    [
+        (0.05, 0.0, 0.01), (Rate(0.1), 0.0, 0.02), (0.05, 0.03, 0.03), (0.05, 0.001, 0.01), (500, 0.0, 0.0),
+        (None, 0.0, 0.0), (Rate(0.2) & Rate(0.05), 0.0, 0.01),
+    ],
+)  # fmt: skip
+def test_a_fifth_of_a_share_is_asked_at_random(budget, explore, expected):
+    X, y = stream(4000)
+    clf = askance.make("auto", budget=budget, explore=explore, random_state=0)
+    trace = clf.run(X, y)
+    assert clf.explore == explore
+    assert trace.audit.mean() == pytest.approx(expected, abs=0.006)
+    assert trace.probability[trace.probability > 0.0].min() >= expected  # where the budget allows a label
+
+
+def test_audits_make_the_intervals_narrower():
+    widths = {0.2: 0.0, 0.0: 0.0}
+    for audits in widths:
+        for seed in range(5):
+            X, y = stream(4000, seed=seed)
+            X = X + np.random.default_rng(seed).normal(scale=1.5, size=X.shape)
+            clf = askance.make("auto", budget=0.05, random_state=seed).set_params(update__audits=audits)
+            clf.run(X, y)
+            accuracy = clf.report().quality.accuracy
+            widths[audits] += accuracy.high - accuracy.low
+    assert widths[0.2] < 0.7 * widths[0.0]
+
+
 # --- the budget ----------------------------------------------------------------------------------------------
 
 
@@ -202,7 +262,7 @@ def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are(
     assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0)
     assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02, burst=20.0)
     assert askance.make("auto", budget=Rate(0.02, burst=5)).budget == Rate(0.02, burst=5)
-    assert askance.make("auto", budget=Fixed(30)).budget == Gradual(30)
+    assert askance.make("auto", budget=Fixed(30)).budget == DecayingRate(30)
     both = Fixed(30) & PerPeriod(5, "1d")
     assert askance.make("auto", budget=both).budget == both
     assert askance.make("auto").budget is None
@@ -239,12 +299,12 @@ def test_a_budget_that_is_set_within_a_stream_is_spread_from_there_on():
     assert 100 < first + asked.sum() <= 200
     assert asked[-500:].any()  # a fixed number without a pace is spent long before
     clf.budget = 1.5
-    with pytest.raises(InvalidParameter, match="not a whole number"):
+    with pytest.raises(InvalidParameter, match="neither a whole number"):
         clf.run(X, y)
 
 
 def test_numbers_of_numpy_are_budgets_like_those_of_python():
-    assert askance.make("auto", budget=np.int64(500)).budget == Gradual(500)
+    assert askance.make("auto", budget=np.int64(500)).budget == DecayingRate(500)
     share = askance.make("auto", budget=np.float32(0.25)).budget
     assert share == Rate(0.25, burst=40.0)
     assert type(share.r) is float
@@ -282,7 +342,7 @@ def test_a_rare_class_is_found_although_the_constant_learns_that_it_is_rare():
         recalls = []
         for seed in range(3):
             clf = askance.ActiveClassifier(
-                update=Committee(**options), query=Doubt(), budget=Rate(0.01, burst=40), random_state=seed
+                update=Committee(**options), query=InverseSquareMargin(), budget=Rate(0.01, burst=40), random_state=seed
             )
             recalls.append(np.mean(clf.run(X, y).predicted[y == 1] == 1))
         found[name] = np.mean(recalls)
@@ -337,12 +397,12 @@ def test_a_wider_model_goes_on_learning(kind, wider):
 
 def test_a_leader_that_begins_anew_leads_no_longer():
     X, y = stream(2000, scale=np.array([1, 10, 100, 1, 1, 1e3, 1, 1]))
-    clf = askance.make("auto", budget=Rate(0.2), random_state=0)
+    clf = askance.make("auto", budget=Rate(0.2), random_state=0).set_params(update__curves=0)
     clf.run(X, y)
     assert clf.report().leader.startswith("standard")
     clf.widen(600)
     report = clf.report()
-    assert report.leader == report.standings[0].name
+    assert report.leader == report.member_reports[0].name
     assert not report.leader.startswith("standard")
     assert report.since == report.answers
     assert clf.coef_.any()
@@ -366,7 +426,7 @@ def test_loosening_takes_variances_back_and_keeps_the_weights(kind):
     clf = make(kind, budget=None)
     clf.run(X, y)
     weights, variances = clf._state.table[:, :-2:2].copy(), clf._state.table[:, 1:-2:2].copy()
-    clf.loosen(1.0)
+    clf.inflate_variances(1.0)
     fresh = clf.update.start(X.shape[1], len(clf.classes_))
     np.testing.assert_array_equal(clf._state.table[:, :-2:2], weights)
     np.testing.assert_allclose(clf._state.table[:, 1:-2:2], fresh.table[:, 1:-2:2])
@@ -385,8 +445,8 @@ def test_the_report_says_who_leads_and_how_good_it_is():
         clf.report()
     trace = clf.run(X, y)
     report = clf.report()
-    assert report.leader == report.standings[0].name
-    assert sum(standing.voice for standing in report.standings) == pytest.approx(1.0)
+    assert report.leader == report.member_reports[0].name
+    assert sum(member_report.vote for member_report in report.member_reports) == pytest.approx(1.0)
     assert report.answers == trace.asked.sum() == sum(report.spent.values())
     assert report.events == len(y) == report.quality.events
     assert 1 <= report.since <= report.answers
@@ -453,7 +513,7 @@ def test_labels_are_spent_on_classes_not_seen_yet_then_on_disputes():
 def test_a_committee_of_one_is_never_at_odds_with_itself():
     X, y = stream(3000, rare=0.1, seed=4)
     clf = askance.ActiveClassifier(
-        update=Committee(members="standard-probit-1"), query=Doubt(), budget=Rate(0.1), random_state=0
+        update=Committee(members="standard-probit-1"), query=InverseSquareMargin(), budget=Rate(0.1), random_state=0
     )
     clf.run(X, y)
     assert clf.report().spent["members at odds"] == 0
@@ -468,13 +528,13 @@ def test_other_models_report_nothing():
     [
         ({"objective": "auc"}, "objective must be one of"),
         ({"objective": "cost"}, "needs the costs"),
-        ({"costs": {"fn": 9}}, "costs must say"),
-        ({"costs": {"fn": 9, "fp": 0}}, "costs must say"),
-        ({"costs": 3}, "costs must say"),
+        ({"costs": {"fn": 9}}, "costs are numbers above 0"),
+        ({"costs": {"fn": 9, "fp": 0}}, "costs are numbers above 0"),
+        ({"costs": 3}, "costs are numbers above 0"),
         ({"costs": {"fn": 9, "fp": 1}, "objective": "f1"}, "costs go with"),
         ({"eta": 1.0}, "auto has no parameter 'eta'"),
-        ({"budget": 1.5}, "not a whole number"),
-        ({"budget": -1}, "whole number of 0 or more"),
+        ({"budget": 1.5}, "neither a whole number"),
+        ({"budget": -1}, "budget must be a number of labels, 0 or more, got -1"),
     ],
 )
 def test_what_cannot_work_is_refused_in_a_sentence(options, message):
@@ -482,17 +542,40 @@ def test_what_cannot_work_is_refused_in_a_sentence(options, message):
         askance.make("auto", **options)
 
 
-def test_costs_of_more_than_two_classes_are_refused_before_anything_is_learned():
+def test_costs_of_two_kinds_are_refused_for_three_classes_before_anything_is_learned():
     X, y = STREAMS["three classes"]
     clf = askance.make("auto", budget=60, costs={"fn": 9, "fp": 1})
     for play in (clf.run, clf.partial_fit):
-        with pytest.raises(AskanceError, match="between two classes and there are 3"):
+        with pytest.raises(AskanceError, match="for two classes and there are 3"):
             play(X, y)
-    with pytest.raises(AskanceError, match="between two classes and there are 3"):
+    with pytest.raises(AskanceError, match="for two classes and there are 3"):
         askance.make("auto", budget=60, costs={"fn": 9, "fp": 1}, classes=[0, 1, 2])
 
 
+def test_costs_by_name_are_those_of_the_two_kinds_of_mistakes():
+    X, y = STREAMS["numbers"]
+    one, other = (
+        askance.make("auto", budget=60, random_state=0, costs=costs).run(X, y)
+        for costs in ({"fn": 9, "fp": 1}, {str(np.unique(y)[1]): {str(np.unique(y)[0]): 9}})
+    )
+    np.testing.assert_array_equal(one.margin, other.margin)
+    np.testing.assert_array_equal(one.asked, other.asked)
+
+
+def test_of_three_classes_the_one_that_is_costly_to_miss_is_found_more_often():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1_500)
+    X = rng.normal(size=(1_500, 3)) + np.eye(3)[y]
+    costs = [[0, 20, 20], [1, 0, 1], [1, 1, 0]]
+    blind, costly = (
+        askance.make("auto", budget=0.1, random_state=0, **options).run(X, y) for options in ({}, {"costs": costs})
+    )
+    found = [(trace.predicted[y == 0] == 0).mean() for trace in (blind, costly)]
+    assert found[1] > found[0] + 0.2
+    assert costly.summary(costs=costs)["cost"] < 0.7 * blind.summary(costs=costs)["cost"]
+
+
 def test_members_are_chosen_by_name():
-    assert [member.name for member in Committee(members="unit-probit-1").line_up] == ["unit-probit-1"]
+    assert [member.name for member in Committee(members="unit-probit-1").roster] == ["unit-probit-1"]
     with pytest.raises(InvalidParameter, match="members must be all or some of"):
         Committee(members="nobody")

@@ -8,11 +8,22 @@ import askance
 from askance import quality
 from askance.budgets import Fixed, Rate
 from askance.errors import InvalidType
-from askance.learner.auto import Committee, Doubt
-from askance.learner.auto.layout import CLASSES, LEARNED, PER_CLASS, WATCHED, members_at
-from askance.learner.octaves import OCTAVES
+from askance.learner.auto import Committee, InverseSquareMargin
+from askance.learner.auto.layout import (
+    HEAD,
+    MEMBER,
+    cell_at,
+    group_at,
+    members_at,
+    view_counts,
+    view_head,
+    view_member,
+    view_report_counts,
+    view_trust,
+)
+from askance.quality.ask_bins import ASK_BINS
 
-EVERYTHING = Doubt(delta=1e12)  # asks with certainty
+EVERYTHING = InverseSquareMargin(delta=1e12)  # asks with certainty
 
 
 def assert_same_quality(found, expected):
@@ -59,17 +70,24 @@ def test_answers_that_come_late_or_never_or_are_corrected_are_filed_with_their_e
 
 @pytest.mark.parametrize("classes", [2, 3, 7])
 def test_every_number_of_the_state_has_one_place(classes):
-    from askance.learner.auto.layout import answers_apart, answers_at, events_apart, events_at, given_at
+    committee = Committee(full=False)
+    state = committee.start(4, classes)
+    state.extra[:] = np.arange(len(state.extra))
+    head, members = view_head(state), [view_member(state, i) for i in range(len(committee.roster))]
+    places = [head[name] for name in HEAD.names]
+    places += np.concatenate([*view_counts(state), *view_report_counts(state), *view_trust(state)]).tolist()
+    places += [member[name] for member in members for name in MEMBER.names]
+    assert places == state.extra.tolist()
 
-    every, octaves = range(classes), range(OCTAVES)
-    places = list(range(CLASSES + PER_CLASS * classes))
-    for part in range(2):
-        places += [events_at(classes, k, h) + part * events_apart(classes) for k in every for h in octaves]
-    for part in range(3):
-        apart = part * answers_apart(classes)
-        places += [answers_at(classes, t, k, h) + apart for t in every for k in every for h in octaves]
-    places += [given_at(classes, t, k) for t in every for k in every]
-    assert places == list(range(members_at(classes)))
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+def test_every_group_and_every_cell_has_one_place(classes):
+    every, ask_bins = range(classes), range(ASK_BINS)
+    counts = view_report_counts(Committee(full=False).start(4, classes))
+    groups = [group_at(k, h) for k in every for h in ask_bins]
+    assert groups == list(range(len(counts.events)))
+    cells = [cell_at(classes, t, k, h) for t in every for k in every for h in ask_bins]
+    assert cells == list(range(len(counts.answers)))
 
 
 # --- labels that were given --------------------------------------------------------------------------------------
@@ -108,8 +126,11 @@ def test_a_given_label_is_learned_as_if_it_had_been_bought(kind):
     assert_same(fitted, told)
     for name in ("table", "matrix", "pending"):
         np.testing.assert_array_equal(getattr(fitted._state, name), getattr(bought._state, name))
-    for part in (slice(WATCHED, LEARNED + 3), slice(CLASSES, CLASSES + PER_CLASS * len(classes))):
-        np.testing.assert_array_equal(fitted._state.extra[part], bought._state.extra[part])
+    head, other = view_head(fitted._state), view_head(bought._state)
+    for name in HEAD.names[: HEAD.names.index("predicted_then")]:
+        assert head[name] == other[name]
+    for counts, others in zip(view_counts(fitted._state), view_counts(bought._state), strict=True):
+        np.testing.assert_array_equal(counts, others)
     np.testing.assert_array_equal(
         fitted._state.extra[members_at(len(classes)) :], bought._state.extra[members_at(len(classes)) :]
     )
@@ -203,7 +224,7 @@ def test_every_member_learns_more_from_a_heavier_label(kind):
         clf.partial_fit(X[:40], y[:40])
         clf.partial_fit(X[40:41], y[40:41], sample_weight=[weight])
         clf.predict(X[40:41])  # which leaves every member's scores in the state
-        scores = clf._state.variances.reshape(12, -1)
+        scores = clf._state.variances.reshape(len(clf.report().member_reports), -1)
         label = y[40]
         reached.append(scores[:, label] if scores.shape[1] > 1 else scores[:, 0] * (2 * label - 1))
     assert np.all(reached[0] <= reached[1] + 1e-9)
@@ -260,16 +281,18 @@ def test_the_cold_start_ends_although_a_class_never_comes(declared):
 
 def test_as_many_are_effective_as_would_be_if_they_spoke_alike():
     X, y = sparse_stream(400)
-    alike = askance.ActiveClassifier(update=Committee(sharpness=0.0), query=Doubt(), budget=Rate(0.2), random_state=0)
+    alike = askance.ActiveClassifier(
+        update=Committee(sharpness=0.0), query=InverseSquareMargin(), budget=Rate(0.2), random_state=0
+    )
     alike.run(X, y)
-    assert alike.report().effective_voices == pytest.approx(12.0)
+    assert alike.report().effective_members == pytest.approx(12.0)
     alone = askance.ActiveClassifier(
-        update=Committee(members="unit-probit-1"), query=Doubt(), budget=Rate(0.2), random_state=0
+        update=Committee(members="unit-probit-1"), query=InverseSquareMargin(), budget=Rate(0.2), random_state=0
     )
     alone.run(X, y)
-    assert alone.report().effective_voices == pytest.approx(1.0)
+    assert alone.report().effective_members == pytest.approx(1.0)
     usual = make("sparse")
     usual.run(X, y)
-    heard = sum(standing.voice > 0.0 for standing in usual.report().standings)
-    assert 1.0 < usual.report().effective_voices < heard
-    assert f"{heard} heard, {usual.report().effective_voices:.1f} in effect" in usual.describe()
+    heard = sum(member_report.vote > 0.0 for member_report in usual.report().member_reports)
+    assert 1.0 < usual.report().effective_members < heard
+    assert f"{heard} heard, {usual.report().effective_members:.1f} in effect" in usual.describe()

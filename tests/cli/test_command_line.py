@@ -9,21 +9,20 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.cli.here import here
+from tests.patience import PATIENCE
 
 import askance
 from askance.cli import COMMANDS
 
-DEMO_SECONDS = 60  # compiling included
-
 
 def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "askance", *words], capture_output=True, text=True, timeout=120, **options
+        [sys.executable, "-m", "askance", *words], capture_output=True, text=True, timeout=PATIENCE, **options
     )
 
 
@@ -52,9 +51,9 @@ def in_a_terminal(*words: str, columns: int = 80) -> tuple[subprocess.Popen[byte
     os.close(theirs)
 
     def output() -> Iterator[bytes]:
-        deadline = time.monotonic() + DEMO_SECONDS
         try:
-            while time.monotonic() < deadline and select.select([ours], [], [], DEMO_SECONDS)[0]:
+            while True:
+                assert select.select([ours], [], [], PATIENCE)[0], "nothing more appears on the terminal"
                 seen = os.read(ours, 65536)
                 if not seen:
                     return
@@ -89,16 +88,6 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert "examples:" in result.stdout
     assert f"  askance {name}" in result.stdout.split("examples:")[1]
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
-
-
-def test_help_answers_well_under_half_a_second() -> None:
-    def seconds() -> float:
-        before = os.times()
-        run("--help")
-        after = os.times()  # of the child, on the processor: what else the machine does is not its fault
-        return after.children_user + after.children_system - before.children_user - before.children_system
-
-    assert min(seconds() for _ in range(3)) < 0.4
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -196,10 +185,7 @@ def test_a_reader_that_leaves_early_causes_no_complaint() -> None:
 
 @pytest.fixture(scope="module")
 def demo() -> subprocess.CompletedProcess[str]:
-    started = time.monotonic()
-    result = run("demo", "--seed", "1")
-    assert time.monotonic() - started < DEMO_SECONDS
-    return result
+    return run("demo", "--seed", "1")
 
 
 def test_demo_in_a_pipe_is_plain_text_without_progress(demo: subprocess.CompletedProcess[str]) -> None:
@@ -211,7 +197,7 @@ def test_demo_in_a_pipe_is_plain_text_without_progress(demo: subprocess.Complete
 
 
 def test_demo_says_in_words_what_the_labels_bought(demo: subprocess.CompletedProcess[str]) -> None:
-    results = json.loads(run("demo", "--seed", "1", "--json").stdout)["runs"]
+    results = json.loads(here("demo", "--seed", "1", "--json").stdout)["runs"]
     text = " ".join(demo.stdout.split())
     chosen, random, everything = results
     assert f"For {chosen['labels']} of them" in text
@@ -224,7 +210,7 @@ def test_demo_says_in_words_what_the_labels_bought(demo: subprocess.CompletedPro
 
 
 def test_demo_json_shows_that_few_labels_go_a_long_way() -> None:
-    first, again = (json.loads(run("demo", "--json").stdout) for _ in range(2))
+    first, again = (json.loads(here("demo", "--json").stdout) for _ in range(2))
     for results in (first, again):
         for played in results["runs"]:
             assert played.pop("seconds") >= 0
@@ -238,7 +224,7 @@ def test_demo_json_shows_that_few_labels_go_a_long_way() -> None:
 
 
 def test_demo_takes_another_seed_and_length() -> None:
-    results = json.loads(run("demo", "--json", "--seed", "3", "--events", "1500").stdout)
+    results = json.loads(here("demo", "--json", "--seed", "3", "--events", "1500").stdout)
     assert (results["seed"], results["events"]) == (3, 1500)
     assert all(played["events"] == 1500 for played in results["runs"])
 
@@ -247,7 +233,7 @@ def test_demo_takes_another_seed_and_length() -> None:
 def test_demo_on_a_terminal_shows_live_progress_and_then_the_table(columns: int) -> None:
     process, output = in_a_terminal("demo", "--events", "2000", columns=columns)
     seen = b"".join(output).decode()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(PATIENCE) == 0
     live = seen[: seen.rindex("labels bought")]
     assert "labels bought" in live
     assert "█" in live
@@ -265,7 +251,7 @@ def test_ctrl_c_ends_the_demo_quietly() -> None:
             break
     process.send_signal(signal.SIGINT)
     rest = b"".join(output)
-    assert process.wait(timeout=20) == 130
+    assert process.wait(PATIENCE) == 130
     assert b"Traceback" not in rest
     assert b"KeyboardInterrupt" not in rest
     assert b"\x1b[?25h" in rest  # the cursor is back

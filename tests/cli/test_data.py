@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.patience import PATIENCE
 
 from askance.datasets import entries
 
@@ -23,7 +24,7 @@ def askance(tmp_path, monkeypatch):
 
     def run(*words):
         return subprocess.run(
-            [sys.executable, "-m", "askance", "data", *words], capture_output=True, text=True, timeout=120
+            [sys.executable, "-m", "askance", "data", *words], capture_output=True, text=True, timeout=PATIENCE
         )
 
     return run

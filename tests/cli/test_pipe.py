@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
-import time
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.here import complaint
+from tests.cli.forked import forked, launch
+from tests.cli.here import complaint, here
+from tests.patience import PATIENCE, wait_until
 
 import askance
 
@@ -29,22 +32,19 @@ class Session:
     """A running ``askance pipe``: say a line, hear the answer."""
 
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "askance", "pipe", *words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-        )  # fmt: skip
+        self.process = launch("pipe", *words)
         self._rest = b""
 
     def send(self, content: bytes) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(content)
 
-    def say(self, line: dict[str, Any] | bytes, seconds: float = 60.0) -> dict[str, Any]:
+    def say(self, line: dict[str, Any] | bytes, seconds: float = PATIENCE) -> dict[str, Any]:
         """Send one line, and wait for its answer while the pipe stays open."""
         self.send((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
         return self.hear(seconds)
 
-    def hear(self, seconds: float = 60.0) -> dict[str, Any]:
+    def hear(self, seconds: float = PATIENCE) -> dict[str, Any]:
         assert self.process.stdout is not None
         while b"\n" not in self._rest:
             assert select.select([self.process.stdout], [], [], seconds)[0], "no answer"
@@ -56,6 +56,11 @@ class Session:
         assert isinstance(answer, dict)
         return answer
 
+    def has_read_all(self) -> bool:
+        """Whether nothing of what was sent is still on its way."""
+        assert self.process.stdin is not None
+        return fcntl.ioctl(self.process.stdin, termios.FIONREAD, bytes(4)) == bytes(4)
+
     def hang_up(self) -> tuple[int, str]:
         """Close the input; the exit code and the last words."""
         assert self.process.stdin is not None
@@ -64,7 +69,7 @@ class Session:
 
     def end(self) -> tuple[int, str]:
         assert self.process.stderr is not None
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(PATIENCE)
         return code, self.process.stderr.read().decode()
 
 
@@ -93,9 +98,7 @@ def messages(n: int, seed: int = 0) -> list[tuple[dict[str, Any], str]]:
 def through(lines: list[dict[str, Any]], *words: str) -> tuple[list[dict[str, Any]], subprocess.CompletedProcess[str]]:
     """All lines at once, as from a file."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    done = subprocess.run(
-        [sys.executable, "-m", "askance", "pipe", *words], input=text, capture_output=True, text=True, timeout=120
-    )
+    done = forked("pipe", *words, text=text)
     return [json.loads(line) for line in done.stdout.splitlines()], done
 
 
@@ -130,7 +133,7 @@ def test_answers_come_late_in_any_order_by_id_or_ticket_and_twice() -> None:
         assert session.say({"ticket": 1, "label": "spam"})["learned"]
         assert not session.say({"ticket": 1, "label": "spam"})["learned"]  # the same again changes nothing
         refused = session.say({"ticket": 1, "label": "ham"})["error"]
-        assert refused.endswith("was answered 'spam' before; setting 'replace' to true makes it 'ham'.")
+        assert refused.endswith("was answered 'spam' before; {\"replace\": true} makes it 'ham'.")
         assert session.say({"ticket": 1, "label": "ham", "replace": True})["learned"]
         assert session.say({"ticket": 2, "label": None}) == {"ticket": 2, "id": "m1", "label": None, "learned": False}
         assert "no open ticket 2" in session.say({"ticket": 2, "label": "ham"})["error"]
@@ -139,6 +142,22 @@ def test_answers_come_late_in_any_order_by_id_or_ticket_and_twice() -> None:
         assert "'egg' is not one of the classes 'ham', 'spam'" in session.say({"ticket": 3, "label": "egg"})["error"]
         assert "a ticket is a whole number" in session.say({"ticket": "3", "label": "ham"})["error"]
         assert "the answer has no label" in session.say({"ticket": 3})["error"]
+
+
+def test_a_byte_order_mark_at_the_beginning_is_left_out() -> None:
+    from askance.playing.pipe import Pipe
+
+    pipe = Pipe(["ham", "spam"])
+    assert "error" not in pipe.answer(b'\xef\xbb\xbf{"text": "one"}')
+
+
+def test_a_word_for_a_missing_label_is_no_label() -> None:
+    with pipe(*EVERYTHING) as session:
+        first = session.say({"text": "one", "label": "nan"})
+        assert first["asked"]
+        assert "learned" not in first
+        assert session.say({"ticket": first["ticket"], "label": "?"})["label"] is None
+        assert "no open ticket" in session.say({"ticket": first["ticket"], "label": "ham"})["error"]
 
 
 def test_a_recorded_stream_decides_as_askance_run_does(tmp_path: Path) -> None:
@@ -150,7 +169,7 @@ def test_a_recorded_stream_decides_as_askance_run_does(tmp_path: Path) -> None:
     said, _ = through(events, *CLASSES, *options, *kinds, "--save", str(tmp_path / "pipe.model"))
     trace = tmp_path / "trace.jsonl"
     words = ["run", str(path), *options, *kinds, "--trace", str(trace), "--save", str(tmp_path / "run.model")]
-    subprocess.run([sys.executable, "-m", "askance", *words], check=True, capture_output=True, timeout=120)
+    assert here(*words).returncode == 0
     rows = [json.loads(line) for line in trace.read_text().splitlines()]
     assert [row["asked"] for row in rows] == [answer["asked"] for answer in said]
     assert [row["predicted"] for row in rows] == [answer["label"] for answer in said]
@@ -195,11 +214,40 @@ def test_labels_a_day_are_counted_by_the_events_own_time() -> None:
 # Bad lines
 
 
+def test_messages_after_a_first_one_of_digits_are_decided() -> None:
+    with pipe(*EVERYTHING) as session:
+        for text in ("483920", "your code is 483920", "lunch?"):
+            assert "error" not in session.say({"text": text})
+        assert "error" not in session.say({"size": 3})
+        assert session.say({"size": "big"})["widened"] == {"size": "category"}
+        assert session.hang_up()[0] == 0
+
+
+def test_bad_lines_are_kept_and_can_be_sent_again(tmp_path: Path) -> None:
+    bad, model = tmp_path / "bad.jsonl", tmp_path / "a.model"
+    with pipe(*EVERYTHING, "--quarantine", str(bad), "--save", str(model)) as session:
+        for k in range(100):
+            session.say({"size": k})
+        for k in range(11):
+            answer = session.say({"id": k, "size": f"w{k}"})
+        assert answer["widened"] == {"size": "category"}
+        session.say(b"{broken")
+        assert session.hang_up()[0] == 2
+    head, *lines = [json.loads(line) for line in bad.read_text().splitlines()]
+    assert (head, len(lines)) == ({"askance": "quarantine", "format": "jsonl"}, 11)
+    assert (lines[0]["line"], lines[0]["field"], json.loads(lines[0]["raw"])) == (101, "size", {"id": 0, "size": "w0"})
+    with pipe("--load", str(model)) as session:
+        session.send(bad.read_bytes())
+        assert [session.hear()["id"] for _ in range(10)] == list(range(10))
+        assert "it is not valid JSON" in session.hear()["error"]
+        session.hang_up()
+
+
 def test_a_bad_line_gets_an_error_with_its_number_and_the_pipe_goes_on() -> None:
     bad = {
         b"{": "it is not valid JSON: it ends too early",
-        b"[1]": "it is a list, but each line must be a JSON object",
-        b'{"size": NaN}': "NaN cannot be learned from",
+        b"[1]": "it is a list, but each event must be a JSON object",
+        b'{"size": Infinity}': "Infinity cannot be learned from",
         b'{"size": 1e999}': "inf",
         b'{"text": "\xff"}': "it is not UTF-8 text at byte 11",
         b"hello": "it is not valid JSON: expecting value at column 1",
@@ -215,6 +263,7 @@ def test_a_bad_line_gets_an_error_with_its_number_and_the_pipe_goes_on() -> None
             assert reason in answer["error"], (line[:40], answer)
             assert answer["error"].startswith(f"line {number}: ")
             assert answer["line"] == number
+            assert answer["raw"].encode("utf-8", "surrogateescape") == line  # nothing is lost
             assert "\n" not in answer["error"]
         session.send(b"\n  \n")  # blank lines count, and are not answered
         refused = session.say({"id": "x", "size": "huge"})
@@ -230,7 +279,7 @@ def test_a_bad_line_gets_an_error_with_its_number_and_the_pipe_goes_on() -> None
 def test_a_line_in_pieces_is_one_line_and_the_last_needs_no_end() -> None:
     with pipe(*CLASSES) as session:
         session.send(b'{"id": 1, "te')
-        time.sleep(0.3)
+        wait_until(session.has_read_all, "a reader of half a line")
         session.send(b'xt": "win"}\n{"id": 2, "text": "lunch"}\n{"id": 3, ')
         assert session.hear()["id"] == 1
         assert session.hear()["id"] == 2
@@ -314,10 +363,7 @@ def test_it_works_in_a_shell_with_tail(tmp_path: Path) -> None:
         for count in (1, 2):
             with log.open("a") as file:
                 file.write(json.dumps({"id": count, "text": "win"}) + "\n")
-            deadline = time.monotonic() + 60
-            while out.read_text().count("\n") < count if out.exists() else True:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            wait_until(lambda count=count: out.exists() and out.read_text().count("\n") >= count, "a decision")
         assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [1, 2]
     finally:
         os.killpg(process.pid, signal.SIGKILL)
@@ -335,7 +381,7 @@ def test_it_works_in_a_shell_with_tail(tmp_path: Path) -> None:
         ([*CLASSES, "-a", "PAX"], "there is no algorithm 'PAX'"),
         ([*CLASSES, "--field", "x=letters"], "must be one of number, category, text, date, ignore, time"),
         ([*CLASSES, "--save", "no/m.model"], "there is no folder 'no'"),
-        ([*CLASSES, "--time-field", "at"], "--time-field is for --per-day, which is missing"),
+        ([*CLASSES, "--time-field", "at"], "--time-field is for --per-hour or --per-day, which is missing"),
         (["--load", "nowhere.model"], "cannot read the model 'nowhere.model'"),
         (["--load", "m", "--classes", "a,b"], "--classes cannot be changed with --load"),
     ],
@@ -347,7 +393,7 @@ def test_a_slip_gets_one_sentence_and_exit_code_2(words: list[str], sentence: st
 def test_a_model_of_numbered_features_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.libsvm").write_text("1 1:1 2:2\n-1 2:1\n")
     words = ["run", str(tmp_path / "x.libsvm"), "--save", str(tmp_path / "m")]
-    subprocess.run([sys.executable, "-m", "askance", *words], check=True, capture_output=True, timeout=60)
+    assert here(*words).returncode == 0
     _, done = through([], "--load", str(tmp_path / "m"))
     assert done.returncode == 2
     assert "the model was trained on libsvm data, whose features have numbers, not names" in done.stderr
@@ -383,10 +429,7 @@ def test_a_ticket_and_an_id_belong_together_and_errors_repeat_both() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_one_sentence() -> None:
     with open("/dev/full", "w") as full:
-        result = subprocess.run(
-            [sys.executable, "-m", "askance", "pipe", *EVERYTHING],
-            input='{"a": 1}\n', stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
-        )  # fmt: skip
+        result = forked("pipe", *EVERYTHING, text='{"a": 1}\n', stdout=full)
     assert result.returncode == 2
     assert "the standard output cannot be written to: No space left on device." in result.stderr
     assert "Traceback" not in result.stderr

@@ -2,11 +2,11 @@
 
 import csv
 import json
-import subprocess
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
+from tests.cli.here import here
 
 from askance.experiments.papers import experiments
 
@@ -22,12 +22,7 @@ def askance(tmp_path, monkeypatch):
     np.savez(tmp_path / "sets" / "german.npz", X=rng.integers(0, 9, size=(1000, 24)) + (y > 0)[:, None], y=y)
     monkeypatch.delenv("ASKANCE_CACHE_DIR")  # compiled code may be shared; no set is in the cache under this name
 
-    def run(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "askance", "reproduce", *words], capture_output=True, text=True, timeout=300
-        )
-
-    return run
+    return partial(here, "reproduce")
 
 
 def test_the_list_is_complete(askance):
@@ -37,7 +32,9 @@ def test_the_list_is_complete(askance):
     assert "(w8a)" in result.stdout
     rows = json.loads(askance("--list", "--json").stdout)
     assert [row["key"] for row in rows] == list(experiments())
-    assert all(row["protocol"] and row["datasets"] for row in rows)
+    assert all(row["protocol"] for row in rows)
+    without = {row["key"] for row in rows if not row["datasets"]}  # they make their own stream
+    assert without == {"paper5-fig1", "paper5-fig2", "paper5-example1", "paper5-example2"}
 
 
 def test_a_figure_is_played_shown_and_written(askance, tmp_path):
@@ -92,3 +89,14 @@ def test_without_an_experiment_the_list_is_shown(askance):
     result = askance()
     assert result.returncode == 2
     assert "name an experiment" in result.stderr
+
+
+def test_a_key_that_another_begins_with_is_played_by_itself():
+    from askance.cli.reproduce import choose
+    from askance.experiments.papers import experiments
+
+    assert [experiment.key for experiment in choose(["paper4-fig6", "paper4-fig6-cost"])] == [
+        "paper4-fig6", "paper4-fig6-cost",
+    ]  # fmt: skip
+    assert all([experiment.key for experiment in choose([key])] == [key] for key in experiments())
+    assert {experiment.paper for experiment in choose(["paper3"])} == {3}

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 from tests.cli.here import complaint, here
 from tests.cli.test_command_line import heed_ctrl_c, in_a_terminal
+from tests.patience import PATIENCE, wait_until
 
 import askance
 from askance import metrics
@@ -32,7 +32,7 @@ def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     if not options.keys() - {"cwd"}:
         return here("run", *words, **options)
     return subprocess.run(
-        [sys.executable, "-m", "askance", "run", *words], capture_output=True, text=True, timeout=240, **options
+        [sys.executable, "-m", "askance", "run", *words], capture_output=True, text=True, timeout=PATIENCE, **options
     )
 
 
@@ -78,11 +78,23 @@ def test_a_closing_table_says_what_was_done_and_what_it_bought(file: Path) -> No
     assert result.stderr == ""  # no bar where nobody looks
     assert "mail.csv: 3,000 events" in result.stdout
     assert "ham, spam" in result.stdout
-    who = "D-ADA (eta=1.0, delta=1.0, decay=1.0, b=1.0), about 5% of the events, at most 10 labels ahead at the start"
-    assert who in " ".join(result.stdout.split())
-    done = "1 number standardised by running statistics; 1 text hashed, to unit length; 1 category hashed; intercept"
-    assert done in " ".join(result.stdout.split())
-    assert "labels bought" in result.stdout
+    said = " ".join(result.stdout.split())
+    assert "auto (objective=balanced), about 5% of the events, at most 40 labels ahead at the start" in said
+    assert "1 number standardised by running statistics; 1 text hashed, to unit length; 1 category hashed" in said
+    assert "labels bought" in said
+    assert re.search(r"balanced accuracy [\d.]+% recall ham [\d.]+%, spam [\d.]+% over time", said)
+    again = run(str(file), "-a", "AUTO").stdout
+    assert again.split("\ntime ")[0] == result.stdout.split("\ntime ")[0]
+
+
+def test_of_many_classes_the_recall_of_the_weakest_is_shown(tmp_path: Path) -> None:
+    rows = [f"{k},{-k},c{k:02}" for k in range(12)] * 40
+    path = write(tmp_path / "many.csv", rows, "a,b,label")
+    recalls = found(path, "-a", "MPAA-I")["recalls"]
+    assert list(recalls) == [f"c{k:02}" for k in range(12)]
+    weakest = sorted(recalls, key=recalls.__getitem__)[0]
+    said = " ".join(run(path, "-a", "MPAA-I").stdout.split())
+    assert re.search(rf"recall the weakest of 12 classes: .*{weakest} [\d.]+%", said)
 
 
 def test_json_equals_the_library(file: Path) -> None:
@@ -107,10 +119,10 @@ def test_auto_says_of_itself_who_leads_and_how_good_it_is(file: Path) -> None:
     said = " ".join(result.stdout.split())
     assert "auto (objective=balanced), about 5% of the events, at most 40 labels ahead at the start" in said
     assert "of 12 are heard; " in said
-    assert re.search(r"balanced accuracy \d+\.\d% by its labels about \d+\.\d+%, with 95% confidence", said)
+    assert re.search(r"by its labels balanced accuracy about \d+\.\d+%, with 95% confidence", said)
     assert "labels went to" in said
-    assert "leads 12 learners" in found(str(file), "-a", "auto:objective=f1", "--budget", "100")["said"]
-    assert "said" not in found(str(file), "-a", "PAA-I")
+    assert "leads 12 learners" in found(str(file), "-a", "auto:objective=f1", "--budget", "100")["description"]
+    assert "description" not in found(str(file), "-a", "PAA-I")
 
 
 def test_auto_gets_its_objective_and_costs_from_the_command_line(tmp_path: Path) -> None:
@@ -127,6 +139,21 @@ def test_auto_gets_its_objective_and_costs_from_the_command_line(tmp_path: Path)
     assert other["recall"] > 0.9 > found(*words, "--costs", "fn=1,fp=20", "--positive", "0")["recall"]
     assert "is about the second class" in run(*words, "--objective", "f1", "--positive", "0").stderr
     assert "auto (objective=cost, fn=20, fp=1)" in " ".join(run(*words, "--costs", "fn=20,fp=1").stdout.split())
+
+
+def test_costs_of_pairs_of_classes_decide_and_are_summed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 2_000)
+    X = rng.normal(size=(2_000, 3)) + np.eye(3)[y]
+    np.savez(tmp_path / "events.npz", X=X, y=np.array(["fraud", "ok", "spam"])[y])
+    words = [str(tmp_path / "events.npz"), "-a", "D-ADA", "--rate", "0.2"]
+    blind, costly = found(*words), found(*words, "--costs", "fraud:ok=20,fraud:spam=20")
+    assert costly["recalls"]["fraud"] > blind["recalls"]["fraud"] + 0.2
+    assert costly["mistakes"] < costly["cost"]
+    assert "cost" not in blind
+    shown = " ".join(run(*words, "--costs", "fraud:ok=20").stdout.split())
+    assert "fraud:ok=20" in shown
+    assert "cost of mistakes" in shown
 
 
 def test_auto_with_raw_is_the_library_s(tmp_path: Path) -> None:
@@ -155,7 +182,7 @@ def test_raw_is_the_paper_pure(tmp_path: Path) -> None:
 def test_budget_and_rate_are_kept_and_explore_is_counted(file: Path) -> None:
     assert found(str(file), "-a", "PA", "--budget", "50")["labels"] == 50
     shown = found(str(file), "--rate", "0.1", "--explore", "0.03")
-    assert 200 < shown["labels"] <= 300 + 12
+    assert 200 < shown["labels"] <= 300 + 40
     assert 0 < shown["audits"] < shown["labels"]
     both = found(str(file), "--rate", "0.1", "--budget", "60")
     assert both["labels"] == 60
@@ -193,7 +220,7 @@ def test_many_classes_and_the_name_of_a_field(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [f"{k + rng.normal() / 5:.3f},{(k * k) % 5 + rng.normal() / 5:.3f},c{k}" for k in rng.integers(0, 4, 800)]
     shown = found(write(tmp_path / "x.csv", rows, "a,b,kind"), "--label", "kind", "--rate", "0.3")
-    assert shown["algorithm"] == "MD-ADA"
+    assert shown["algorithm"] == "auto"
     assert shown["classes"] == ["c0", "c1", "c2", "c3"]
     assert shown["positive"] is None
     assert shown["accuracy"] > 0.6
@@ -234,7 +261,36 @@ def test_bad_lines_and_missing_labels_are_counted(tmp_path: Path) -> None:
     assert (shown["bad_lines"], shown["unlabeled"], shown["events"]) == (1, 1, 598)
     said = run(path, "--skip-bad-lines").stdout
     assert "1 line could not be read and was left out; the first: line 102" in said
-    assert "1 event had no label and was left out." in said
+    assert "1 more event, predicted but never asked" in said
+
+
+def test_the_number_of_events_without_a_label_is_told_and_an_estimate_that_is_too_wide_is_not_given(
+    tmp_path: Path,
+) -> None:
+    rows = [f"{n % 7},{n % 5},{('nan', 'a', 'b')[n % 3]}" for n in range(90)]
+    said = " ".join(run(write(tmp_path / "x.csv", rows, "p,q,label"), "-a", "auto", "--budget", "6").stdout.split())
+    assert "without a label 30 more events, predicted but never asked" in said
+    assert "classes a, b" in said
+    assert re.search(r"by its labels balanced accuracy: too early to say \(.*%\); .*--explore 0.01", said)
+
+
+def test_bad_lines_are_kept_and_played_again_where_the_model_can_take_them(tmp_path: Path) -> None:
+    rows = [f"{k % 7},2,{'ab'[k % 2]}" for k in range(1200)] + [f"w{k % 3},2,a" for k in range(30)] + ["1,2"]
+    path = write(tmp_path / "x.csv", rows, "p,q,label")
+    assert "--quarantine FILE.jsonl keeps them in a file" in run(path).stderr
+    bad, model = str(tmp_path / "bad.jsonl"), str(tmp_path / "x.model")
+    shown = found(path, "--quarantine", bad, "--save", model)
+    assert (shown["bad_lines"], shown["events"]) == (11, 1220)
+    assert shown["widened"] == [{"field": "p", "before": "number", "now": "category"}]
+    head, *lines = [json.loads(line) for line in Path(bad).read_text().splitlines()]
+    assert (head["format"], head["names"], len(lines)) == ("csv", "p,q,label", 11)
+    assert lines[0] == {
+        "file": "x.csv", "line": 1202, "field": "p", "reason": "'w0' is not a number.", "raw": "w0,2,a",
+    }  # fmt: skip
+    again = found(bad, "--load", model, "--skip-bad-lines")
+    assert (again["events"], again["bad_lines"], again["model"]["events"]) == (10, 1, 1230)
+    assert "The field 'p' was a number at first and became a category." in run(path, "--quarantine", bad).stdout
+    assert "--quarantine would overwrite" in run(path, "--quarantine", path).stderr
 
 
 # Curves
@@ -303,15 +359,17 @@ def test_a_trace_has_the_id_of_every_event_and_the_file_of_a_folder(tmp_path: Pa
         pytest.importorskip("pyarrow", reason="needs pyarrow, the extra 'parquet'")
     folder = tmp_path / "days"
     folder.mkdir()
-    write(folder / "1.csv", ["a,1,x", "b,2,y", "left out,3,"], "id,size,label")
+    write(folder / "1.csv", ["a,1,x", "b,2,y", "no label,3,"], "id,size,label")
     write(folder / "2.csv", ["a much longer id,1,x"], "id,size,label")
     path = tmp_path / f"trace.{suffix}"
     found(str(folder), "--trace", str(path))
     columns = read_trace(path)
     assert list(columns)[:4] == ["event", "file", "line", "id"]
-    assert columns["file"].tolist() == ["1.csv", "1.csv", "2.csv"]
-    assert columns["line"].astype(int).tolist() == [2, 3, 2]
-    assert columns["id"].tolist() == ["a", "b", "a much longer id"]
+    assert columns["file"].tolist() == ["1.csv", "1.csv", "1.csv", "2.csv"]
+    assert columns["line"].astype(int).tolist() == [2, 3, 4, 2]
+    assert columns["id"].tolist() == ["a", "b", "no label", "a much longer id"]
+    assert columns["event"].astype(int).tolist() == [1, 2, 0, 3]
+    assert [label or None for label in columns["truth"].tolist()] == ["x", "y", None, "x"]
 
 
 def read_trace(path: Path) -> dict[str, np.ndarray]:
@@ -375,7 +433,7 @@ def test_two_files_in_turn_equal_both_as_one(tmp_path: Path, kind: str, algorith
     model = {name: str(tmp_path / f"{name}.model") for name in paths}
     trace = {name: tmp_path / f"{name}.trace.csv" for name in paths}
     first = found(paths["a"], *algorithm, "--save", model["a"], "--trace", str(trace["a"]))
-    second = found(paths["b"], "--resume", model["a"], "--save", model["b"], "--trace", str(trace["b"]))
+    second = found(paths["b"], "--load", model["a"], "--save", model["b"], "--trace", str(trace["b"]))
     whole = found(paths["ab"], *algorithm, "--save", model["ab"], "--trace", str(trace["ab"]))
     assert first["mistakes"] + second["mistakes"] == whole["mistakes"]
     assert second["model"] == whole["model"] == {"events": ROWS, "labels": whole["labels"]}
@@ -392,9 +450,10 @@ def test_a_saved_model_is_one_the_library_loads(file: Path, tmp_path: Path) -> N
     assert clf.events_seen_ == ROWS
     assert clf.labels_asked_ == shown["labels"]
     clf.save(tmp_path / "bare.model")
-    result = run(str(file), "--resume", str(tmp_path / "bare.model"))
-    assert result.returncode == 2
-    assert "but not how events become its columns" in result.stderr
+    again = found(str(file), "--load", str(tmp_path / "bare.model"))  # without what the stream was
+    assert again["model"]["events"] == 2 * ROWS
+    whole = found(str(file), "--load", str(tmp_path / "m.model"))
+    assert [again[name] for name in ("model", "mistakes")] == [whole[name] for name in ("model", "mistakes")]
 
 
 # Slips
@@ -418,23 +477,30 @@ def test_a_saved_model_is_one_the_library_loads(file: Path, tmp_path: Path) -> N
         (["mail.csv", "--positive", "egg"], "'mail.csv' has no class 'egg'; its classes are ham, spam"),
         (["one.csv"], "'one.csv' has only one class, 'a', in all its events"),
         (["empty.csv"], "'empty.csv' has no events"),
-        (["mail.csv", "--rate", "20"], "must be a share in (0, 1], such as 0.02, got '20'"),
+        (["mail.csv", "--rate", "20"], "must be a share of the events, from 0 to 1, got '20'"),
         (["mail.csv", "--per-day", "5"], "--per-day needs the time of each event: name its field with --time-field"),
         (["mail.csv", "--per-day", "5", "--time-field", "text"], "column 3 ('text')"),
-        (["mail.csv", "--budget", "-5"], "must be a whole number, 0 or more"),
+        (["mail.csv", "--budget", "-5"], "must be a whole number, 0 or more, or a share such as 0.02, got '-5'"),
+        (["mail.csv", "--budget", "1.5"], "must be a whole number, 0 or more, or a share such as 0.02, got '1.5'"),
         (["mail.csv", "--classes", "ham"], "must be two labels or more"),
         (["mail.csv", "--curve", "t.xls"], "must end in .csv, .json, .png or .svg"),
         (["mail.csv", "--curve", "no/c.csv"], "there is no folder 'no' to write 'c.csv' to"),
         (["mail.csv", "--curve", "c.csv", "--metric", "beauty"], "there is no curve of 'beauty'; there are accuracy"),
         (["mail.csv", "--window", "9"], "--window is for a curve: name a file for it with --curve"),
         (["mail.csv", "--c-p", "9"], "must be a weight in [0, 1], such as 0.9, got '9'"),
-        (["mail.csv", "--objective", "f1"], "--objective is for the algorithm auto: add -a auto"),
-        (["mail.csv", "-a", "auto", "--costs", "9"], "must be two costs above 0, such as fn=9,fp=1, got '9'"),
+        (
+            ["mail.csv", "-a", "PA", "--objective", "f1"],
+            "--objective is for auto, not for PA; leave one of the two out",
+        ),
+        (["mail.csv", "-a", "auto", "--costs", "9"], "must be costs above 0, such as fn=9,fp=1, or fraud:ok=9"),
+        (["mail.csv", "-a", "D-ADA", "--costs", "fn=9,spam:ham=2"], "must be costs above 0, such as fn=9,fp=1"),
+        (["mail.csv", "-a", "PA", "--costs", "fn=9,fp=1"], "--costs is for auto, D-ADA and D-AMD, not for PA"),
+        (["mail.csv", "-a", "D-ADA", "--costs", "spam:good=2"], "costs name 'good', which is not one of the classes"),
         (["mail.csv", "--trace", "t.xls"], "must end in .csv, .jsonl (both also with .gz), .npz or .parquet"),
         (["mail.csv", "--trace", "no/t.csv"], "there is no folder 'no' to write 't.csv' to"),
         (["mail.csv", "--save", "no/m.model"], "there is no folder 'no' to write 'm.model' to"),
-        (["mail.csv", "--resume", "mail.csv"], "'mail.csv' is not an askance model"),
-        (["mail.csv", "--resume", "m", "-a", "PA"], "--algorithm cannot be changed with --resume"),
+        (["mail.csv", "--load", "mail.csv"], "'mail.csv' is not an askance model"),
+        (["mail.csv", "--load", "m", "-a", "PA"], "--algorithm cannot be changed with --load"),
         (["mail.csv", "--colour"], "'--colour' is not known here"),
     ],
 )
@@ -455,27 +521,43 @@ def test_a_model_of_other_data_is_refused(file: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "x.csv", ["1,2,ham", "2,1,spam"], "p,q,label")
     assert (
         "are not those the model was trained on: size, sender, text"
-        in run(other, "--resume", str(tmp_path / "m.model")).stderr
+        in run(other, "--load", str(tmp_path / "m.model")).stderr
     )
     more = write(tmp_path / "y.csv", ["1,shop,win,egg"], "size,sender,text,label")
-    result = run(more, "--resume", str(tmp_path / "m.model"))
+    result = run(more, "--load", str(tmp_path / "m.model"))
     assert "event 1 of 'y.csv' has the label 'egg', which is not one of the classes ham, spam" in result.stderr
 
 
 def test_spent_labels_are_remarked_upon(file: Path) -> None:
     model = str(file.parent / "m.model")
     assert "labels were spent by event" in run(str(file), "-a", "PA", "--budget", "50", "--save", model).stdout
-    again = run(str(file), "--resume", model).stdout
+    again = run(str(file), "--load", model).stdout
     assert "All 50 labels were spent before this file; --budget with a larger number buys more." in again
     assert "by event 0" not in again
-    assert "spent before" not in run(str(file), "--resume", model, "--budget", "70").stdout
+    assert "spent before" not in run(str(file), "--load", model, "--budget", "70").stdout
+
+
+def test_a_share_as_budget_is_a_rate(file: Path) -> None:
+    for words in (["-a", "soal_diag"], []):
+        by_budget, by_rate = (found(str(file), *words, option, "0.03") for option in ("--budget", "--rate"))
+        assert (by_budget["labels"], by_budget["mistakes"]) == (by_rate["labels"], by_rate["mistakes"])
+    assert by_budget["algorithm"] == "auto"
+
+
+def test_an_old_spelling_works_with_a_word_about_the_new_one(file: Path) -> None:
+    model = str(file.parent / "m.model")
+    found(str(file), "-a", "PAA-I", "--save", model)
+    old, new = run(str(file), "--resume", model, "--json"), run(str(file), "--load", model, "--json")
+    assert old.stderr == "askance run: --resume is called --load now; the old name goes with 0.3.\n"
+    assert json.loads(old.stdout)["mistakes"] == json.loads(new.stdout)["mistakes"]
 
 
 # Size and screen
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of the memory from /proc")
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("algorithm", ["PAA-I", pytest.param("auto", marks=pytest.mark.prove)])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, algorithm: str) -> None:
     sizes = {}
     for n in (20_000, 400_000):
         rng = np.random.default_rng(0)
@@ -483,10 +565,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         values = (rng.normal(size=(n, 2)) + y[:, None]).round(3).tolist()
         rows = [f"{a},{b},{'x' if t else 'z'}" for (a, b), t in zip(values, y.tolist(), strict=True)]
         path = write(tmp_path / f"{n}.csv", rows, "a,b,label")
-        words = ["run", path, "--json", "--trace", f"{path}.npz"]
+        words = ["run", path, "--algorithm", algorithm, "--json", "--trace", f"{path}.npz"]
         command = f"import sys; from askance.cli import main; main({words!r})"
         command += "; sys.stderr.write(open('/proc/self/status').read().partition('VmHWM:')[2])"
-        done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=240, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", command], capture_output=True, text=True, timeout=PATIENCE, check=True
+        )
         assert json.loads(done.stdout)["events"] == n
         sizes[n] = int(done.stderr.split()[0]) // 1024
     assert sizes[400_000] < sizes[20_000] + 30, sizes  # megabytes; the larger file alone is 6, its trace 17
@@ -494,21 +578,21 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
 def test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy(tmp_path: Path) -> None:
-    path = write(tmp_path / "mail.csv", mail(200) * 400)
+    path = write(tmp_path / "mail.csv", mail(200) * 50)
     process, output = in_a_terminal("run", path, columns=120)
     seen = b"".join(output).decode(errors="replace")
-    assert process.wait(timeout=60) == 0
+    assert process.wait(PATIENCE) == 0
     assert "playing" in seen
     assert "labels, accuracy" in seen
     assert "/s" in seen
-    assert "D-ADA" in seen
+    assert "auto" in seen
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
 def test_the_bar_is_on_standard_error_so_that_json_stays_json(tmp_path: Path) -> None:
     import pty
 
-    path = write(tmp_path / "mail.csv", mail(200) * 200)
+    path = write(tmp_path / "mail.csv", mail(200) * 10)
     ours, theirs = pty.openpty()
     done = subprocess.Popen(
         [sys.executable, "-m", "askance", "run", path, "--json"], stdout=subprocess.PIPE, stderr=theirs, text=True
@@ -518,10 +602,10 @@ def test_the_bar_is_on_standard_error_so_that_json_stays_json(tmp_path: Path) ->
     with contextlib.suppress(OSError):  # the terminal is gone when the command has ended
         while part := os.read(ours, 1 << 16):  # read as it comes: a terminal holds a few kilobytes only
             shown += part
-    output, _ = done.communicate(timeout=120)
+    output, _ = done.communicate(timeout=PATIENCE)
     os.close(ours)
     assert b"playing" in shown
-    assert json.loads(output)["events"] == 40_000
+    assert json.loads(output)["events"] == 2_000
 
 
 # Files that must not be lost, memory, words
@@ -535,7 +619,7 @@ def test_the_bar_is_on_standard_error_so_that_json_stays_json(tmp_path: Path) ->
         (["mail.csv", "--save", "x.csv", "--trace", "x.csv"], "--save and --trace are the same file, 'x.csv'"),
         (["days", "--trace", "days/1.csv"], "--trace would overwrite 'days/1.csv', which is in the folder 'days'"),
         (["-", "--trace", "mail.csv"], "--trace would overwrite 'mail.csv', which is the standard input"),
-        (["mail.csv", "--resume", "m.csv", "--trace", "m.csv"], "--trace would overwrite 'm.csv', which is the model"),
+        (["mail.csv", "--load", "m.csv", "--trace", "m.csv"], "--trace would overwrite 'm.csv', which is the model"),
     ],
 )
 def test_no_output_destroys_an_input_or_another_output(file: Path, words: list[str], sentence: str) -> None:
@@ -571,7 +655,7 @@ def test_memory_that_ends_anywhere_is_one_sentence() -> None:
         "cli.COMMANDS['run'] = greedy\n"
         "sys.exit(cli.main(['run', 'x.csv']))\n"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
     assert result.returncode == 2
     assert result.stderr.startswith("askance run: there is not enough memory (unable to allocate 1.00 EiB")
     assert len(result.stderr.strip().splitlines()) == 1
@@ -581,7 +665,10 @@ def test_advice_can_be_followed_on_the_command_line_as_in_python(tmp_path: Path)
     (tmp_path / "a.jsonl").write_text('{"size": 1, "y": 0}\n{"size": 2, "y": 1}\n' * 600 + '{"size": "big", "y": 1}\n')
     assert "'big' is not a number; the kind 'category' allows any value." in run("a.jsonl", cwd=tmp_path).stderr
     assert "the kind 'category' allows any value" in run("a.jsonl", "--skip-bad-lines", cwd=tmp_path).stdout
-    assert "'askance algorithms' lists all of them." in run("a.jsonl", "-a", "PAX", cwd=tmp_path).stderr
+    assert (
+        "askance.algorithms() lists all of them, as 'askance algorithms' does in a shell."
+        in run("a.jsonl", "-a", "PAX", cwd=tmp_path).stderr
+    )
     (tmp_path / "b.csv").write_text("a,y\n1,0\n")
     assert "name the format if they are all alike" in run(str(tmp_path)).stderr
 
@@ -590,7 +677,7 @@ def test_a_limit_per_day_is_said_in_words(tmp_path: Path) -> None:
     lines = [f'{{"at": {at * 600}, "size": {at % 7}, "y": {at % 2}}}' for at in range(300)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     result = run("a.jsonl", "--per-day", "5", "--time-field", "at", cwd=tmp_path)
-    assert "b=1.0), at most 5 labels a day" in " ".join(result.stdout.split())
+    assert "(objective=balanced), at most 5 labels a day" in " ".join(result.stdout.split())
 
 
 def test_a_quantity_is_not_taken_for_classes_unless_they_are_named(tmp_path: Path) -> None:
@@ -643,12 +730,9 @@ def test_a_signal_ends_a_run_in_one_sentence_and_leaves_nothing_behind(
         assert process.stdin is not None
         process.stdin.write("\n".join(["size,sender,text,label", *mail(1_500)]) + "\n")
         process.stdin.flush()
-        deadline = time.monotonic() + 100
-        while not list(tmp_path.iterdir()):  # the trace is begun, and more lines are waited for
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: list(tmp_path.iterdir()), "the trace")  # it is begun, and more lines are waited for
         process.send_signal(number)
-        assert process.wait(timeout=60) == code
+        assert process.wait(PATIENCE) == code
         assert process.stderr is not None
         assert process.stderr.read() == "askance run: stopped before the end; no file was left half written.\n"
     assert list(tmp_path.iterdir()) == []

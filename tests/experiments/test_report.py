@@ -8,9 +8,10 @@ import pytest
 from tests.experiments.streams import blobs
 
 from askance.experiments import Candidate, Results, Sweep
-from askance.experiments.curves import DARK, LIGHT, curves, spread_out, styles, value_range
+from askance.experiments.curves import DARK, LIGHT, curves, separate_labels, styles, value_range
 from askance.experiments.findings import findings
 from askance.experiments.report import report, save_report
+from askance.experiments.statistics import p_value
 from askance.experiments.svg import nice_ticks
 
 VOID = {"meta", "br", "path", "line", "circle", "link", "img"}
@@ -131,9 +132,9 @@ def test_the_findings_follow_from_the_numbers(results):
 def test_every_candidate_looks_different():
     assert len(LIGHT) == len(DARK)
     many = Results({"targets": []})
-    from askance.experiments import Choice
+    from askance.experiments import TunedSetting
 
-    many.choices = [Choice("d", f"c{n}", "PAA-I", 0.1, {}, 1.0, 0.1, True, "", None, 1) for n in range(70)]
+    many.choices = [TunedSetting("d", f"c{n}", "PAA-I", 0.1, {}, 1.0, 0.1, True, "", None, 1) for n in range(70)]
     looks = {(style.colour, style.marker) for style in styles(many).values()}
     assert len(looks) == 70
 
@@ -156,7 +157,7 @@ def test_labels_are_moved_apart_and_stay_inside():
     rng = np.random.default_rng(0)
     for count in (1, 2, 7, 19):
         places = rng.uniform(0, 100, count).tolist()
-        moved = spread_out(places, least=5.0, low=0.0, high=100.0)
+        moved = separate_labels(places, least=5.0, low=0.0, high=100.0)
         ordered = np.sort(moved)
         assert np.all(np.diff(ordered) >= 5.0 - 1e-9)
         assert ordered[0] >= 0.0
@@ -171,15 +172,19 @@ def test_ticks_are_round_and_inside(low, high):
     assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in ticks)
 
 
-def made(values, labels, metric="f1"):
+ALGORITHMS = {"R": "RPA-I", "P": "PAA-I"}
+
+
+def made(values, labels, metric="f1", algorithms=ALGORITHMS, parameters=None):
     """Results with given plays: candidates by target, each with a value per permutation."""
-    from askance.experiments import Choice
+    from askance.experiments import TunedSetting
 
     settings = {"kind": "ratio", "targets": sorted({target for _, target in values}), "metric": metric}
     results = Results(settings)
     for (candidate, target), plays in values.items():
-        algorithm = "RPA-I" if candidate.startswith("R") else "PAA-I"
-        results.choices.append(Choice("d", candidate, algorithm, target, {}, 1.0, target, True, "", None, 1))
+        letters = (parameters or {}).get(candidate, {})
+        algorithm = algorithms[candidate]
+        results.choices.append(TunedSetting("d", candidate, algorithm, target, letters, 1.0, target, True, "", None, 1))
         for permutation, value in enumerate(plays):
             row = {"dataset": "d", "candidate": candidate, "target": target, "permutation": permutation}
             results.records.append(row | {metric: value, "labels": labels[target]})
@@ -188,6 +193,11 @@ def made(values, labels, metric="f1"):
 
 LABELS = {0.05: 50, 0.1: 100, 0.3: 300}
 NOISE = np.array([0.02, -0.02, 0.03, -0.03])
+REALLY = {
+    ("P", 0.05): 0.468 + NOISE, ("R", 0.05): 0.467 - NOISE,
+    ("P", 0.1): 0.7 + NOISE, ("R", 0.1): 0.6 + NOISE,
+    ("P", 0.3): 0.8 + NOISE, ("R", 0.3): 0.699 - NOISE,
+}  # fmt: skip
 
 
 def test_a_saving_is_claimed_only_where_the_test_agrees():
@@ -199,16 +209,49 @@ def test_a_saving_is_claimed_only_where_the_test_agrees():
     said = " ".join(findings(made(by_chance, LABELS), "d"))
     assert "Choosing pays" not in said
     assert "(not significantly better than all others anywhere)" in said
-    really = {
-        ("P", 0.05): 0.468 + NOISE, ("R", 0.05): 0.467 - NOISE,
-        ("P", 0.1): 0.7 + NOISE, ("R", 0.1): 0.6 + NOISE,
-        ("P", 0.3): 0.8 + NOISE, ("R", 0.3): 0.699 - NOISE,
-    }  # fmt: skip
-    said = " ".join(findings(made(really, LABELS), "d"))
+    said = " ".join(findings(made(REALLY, LABELS), "d"))
     assert "(not significantly better than all others at 5 %)" in said
-    assert "<i>P</i> gets 0.700 from 100 labels; labels bought at random come up to that only with 300, 3 times" in said
-    never = really | {("R", 0.3): 0.6 + NOISE}
-    assert "do not come up to that even with 300" in " ".join(findings(made(never, LABELS), "d"))
+    assert (
+        "<i>P</i> gets 0.700 from 100 labels; the same learner asking at random (<i>R</i>) comes up to that not with "
+        "100 (0.600), but with 300 (0.699), the next number played." in said
+    )
+    never = REALLY | {("R", 0.3): 0.6 + NOISE}
+    assert "does not come up to that even with 300" in " ".join(findings(made(never, LABELS), "d"))
+
+
+def test_one_small_p_among_many_tests_is_no_saving():
+    """At 5 % the twin is worse with p = 0.04, one of nine tests; nothing else tells the two from each other."""
+    less = 0.02 + np.array([0.01, -0.01, 0.01, -0.01])
+    lucky = REALLY | {("P", 0.05): 0.5 + NOISE, ("R", 0.05): 0.5 + NOISE - less}
+    lucky |= {("P", 0.1): 0.51 + NOISE, ("R", 0.1): 0.505 - NOISE, ("P", 0.3): 0.511 + NOISE, ("R", 0.3): 0.51 - NOISE}
+    assert 0.03 < p_value(lucky["R", 0.05], lucky["P", 0.05]) < 0.05
+    assert "Choosing pays" not in " ".join(findings(made(lucky, LABELS), "d"))
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "parameters"),
+    [
+        ({"R": "RPA-I", "P": "auto"}, {}),  # another learner
+        ({"R": "RPA-I", "P": "SOAL-diag"}, {}),
+        ({"R": "RPA-I", "P": "OA3-diag"}, {}),  # no twin at all
+        ({"R": "RPA-I", "P": "PAA-I"}, {"R": {"C": 1e-6, "rate": 0.1}, "P": {"C": 1.0, "delta": 1.0}}),
+        ({"R": "auto-random", "P": "auto"}, {"P": {"objective": "f1"}}),
+    ],
+)
+def test_no_saving_is_claimed_beside_another_learner(algorithms, parameters):
+    said = " ".join(findings(made(REALLY, LABELS, algorithms=algorithms, parameters=parameters), "d"))
+    assert "Best F1" in said or "best F1" in said
+    assert "Choosing pays" not in said
+
+
+@pytest.mark.parametrize(
+    ("twin", "algorithm"), [("RPA-I", "OAAL"), ("SORL-diag", "SOAL-diag"), ("auto-random", "auto"), ("R-ADA", "D-ADA")]
+)
+def test_a_saving_is_claimed_beside_the_twin(twin, algorithm):
+    scale = {"OAAL": "delta_pos", "SOAL-diag": "delta", "auto": "rate", "D-ADA": "b"}[algorithm]
+    parameters = {"R": {"rate": 0.1}, "P": {scale: 0.3}}
+    said = " ".join(findings(made(REALLY, LABELS, algorithms={"R": twin, "P": algorithm}, parameters=parameters), "d"))
+    assert "Choosing pays" in said
 
 
 def test_a_single_permutation_claims_no_saving_and_has_no_spread():

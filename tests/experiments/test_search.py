@@ -8,13 +8,22 @@ from tests.data import load
 from tests.experiments.streams import blobs
 
 from askance.experiments import Candidate, Sweep
-from askance.experiments.search import DELTA, KNOBS, Found, Knob, asks_at_random, find_scales, knob_of
+from askance.experiments.search import (
+    DELTA,
+    SCALE_PARAMETERS,
+    FoundScale,
+    ScaleParameter,
+    asks_at_random,
+    find_scales,
+    scale_parameter_for,
+    scale_parameter_of,
+)
 from askance.learner import query
 
 
-def play(ratio_of, wanted, knob=DELTA, **options):
+def play(ratio_of, wanted, scale_parameter=DELTA, **options):
     """Search on a made-up curve; returns what was found and the scales that were tried."""
-    search, tried = find_scales(wanted, knob, **options), []
+    search, tried = find_scales(wanted, scale_parameter, **options), []
     scale = next(search)
     while True:
         tried.append(scale)
@@ -70,7 +79,7 @@ def test_a_rule_that_asks_for_more_at_the_least_says_so_instead_of_failing():
         assert found[ratio].limit == "at the least"
         assert found[ratio].ratio == pytest.approx(0.12, rel=0.02)
     assert found[0.05].note(0.1234) == "asks for 12.34 % at the least"
-    assert Found(0.01, 1.0, 0.0097, False, "jumps").note(0.0097) == "asks for 0.97 %, no scale comes nearer"
+    assert FoundScale(0.01, 1.0, 0.0097, False, "jumps").note(0.0097) == "asks for 0.97 %, no scale comes nearer"
     assert found[0.3].reached
     assert len(tried) < 25
 
@@ -91,9 +100,9 @@ def test_a_rule_that_jumps_past_the_ratio_gives_the_nearest():
 
 
 def test_the_search_stays_in_the_range_of_the_letter():
-    knob = KNOBS[query.Entropy]
-    _, tried = play(lambda scale: 0.3, [0.01, 0.9], knob)
-    assert min(tried) >= knob.lowest * (1 - 1e-9)
+    scale_parameter = SCALE_PARAMETERS[query.Entropy]
+    _, tried = play(lambda scale: 0.3, [0.01, 0.9], scale_parameter)
+    assert min(tried) >= scale_parameter.lowest * (1 - 1e-9)
     assert max(tried) < 0.5
 
 
@@ -102,24 +111,24 @@ def test_every_query_rule_has_a_scale_that_it_accepts():
         rule for rule in vars(query).values() if isinstance(rule, type) and issubclass(rule, query.Margin.__base__)
     ]
     for rule in set(rules) - {query.Margin.__base__}:
-        knob = KNOBS[rule]
-        if knob is not None:
-            for scale in (knob.lowest, knob.start, knob.highest):
-                rule(**knob.turn({}, min(scale, knob.highest)))
+        scale_parameter = scale_parameter_for(rule)
+        if scale_parameter is not None:
+            for scale in (scale_parameter.lowest, scale_parameter.start, scale_parameter.highest):
+                rule(**scale_parameter.apply({}, min(scale, scale_parameter.highest)))
 
 
 def test_letters_that_go_together_keep_their_proportion():
-    turned = knob_of("OA3").turn({"eta": 1.0, "delta_pos": 100.0}, 0.5)
+    turned = scale_parameter_of("OA3").apply({"eta": 1.0, "delta_pos": 100.0}, 0.5)
     assert turned == {"eta": 1.0, "delta_pos": 50.0, "delta_neg": 0.5}
-    assert knob_of("D-ADA").letters == ("b",)  # delta is the ridge there
-    assert knob_of("PA-I") is None
+    assert scale_parameter_of("D-ADA").letters == ("b",)  # delta is the ridge there
+    assert scale_parameter_of("PA-I") is None
     assert asks_at_random("SORL-diag")
     assert not asks_at_random("SOAL-diag")
 
 
-def test_knobs_turn_in_logarithms():
-    assert Knob(("delta",)).lowest < 1e-6
-    assert math.log(Knob(("delta",)).highest) > 20
+def test_scales_are_searched_in_logarithms():
+    assert ScaleParameter(("delta",)).lowest < 1e-6
+    assert math.log(ScaleParameter(("delta",)).highest) > 20
 
 
 RULES = ["PAA-I", "SEL-ada", "CSPAA(a)", "SOAL-diag", "OAAL", "OA3-diag", "D-ADA", "BOAL-margin"]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from askance.experiments.results import Choice, Results
-from askance.experiments.statistics import lines, mean_ranks, p_value, rank_table
+from askance.experiments.curves import mean_ranks_left_out
+from askance.experiments.results import Results, TunedSetting
+from askance.experiments.statistics import lines, mean_ranks, p_value, places_left_out, rank_table, shared_places
 
 
 def results(values, metric="f1", reached=(), targets=(0.1,)):
@@ -17,7 +18,9 @@ def results(values, metric="f1", reached=(), targets=(0.1,)):
         for target, row in by_target.items():
             fine = (candidate, target) not in reached
             made.choices.append(
-                Choice("set", candidate, "PAA-I", target, {}, 1.0, target, fine, "" if fine else "cannot", None, 1)
+                TunedSetting(
+                    "set", candidate, "PAA-I", target, {}, 1.0, target, fine, "" if fine else "cannot", None, 1
+                )
             )
             for permutation, value in enumerate(row):
                 made.records.append(
@@ -99,6 +102,47 @@ def test_the_rank_table_counts_wins_and_what_is_as_good():
     assert by_name["B"].as_good == 1
     assert by_name["A"].rank == pytest.approx((1.0 + 5 / 3) / 2)
     assert first.rank <= second.rank
+
+
+def uneven():
+    """C is best wherever it plays, and does not play at 0.1, where A is best."""
+    return results(
+        {
+            "A": {0.1: [0.90, 0.91, 0.92], 0.2: [0.80, 0.81, 0.82]},
+            "B": {0.1: [0.80, 0.81, 0.83], 0.2: [0.93, 0.90, 0.94]},
+            "C": {0.1: [0.10, 0.11, 0.12], 0.2: [0.95, 0.96, 0.97]},
+            "D": {0.1: [0.10, 0.11, 0.12]},
+        },
+        targets=(0.1, 0.2),
+        reached={("C", 0.1), ("D", 0.1)},
+    )
+
+
+def test_mean_ranks_go_over_what_all_reached():
+    by_name = {row.candidate: row for row in rank_table(uneven())}
+    assert [by_name[name].rank for name in "ABC"] == [3.0, 2.0, 1.0]  # at 0.2 alone; A was first at 0.1
+    assert by_name["D"].rank is None
+    assert by_name["A"].by_cell == {("set", 0.1): 1.0, ("set", 0.2): 3.0}
+    assert shared_places(list(by_name.values())) == [("set", 0.2)]
+    assert places_left_out(list(by_name.values())) == {("set", 0.1): ["C"]}
+
+
+def test_what_mean_ranks_leave_out_is_said():
+    table = uneven()
+    said = mean_ranks_left_out(table, rank_table(table))
+    assert said == "Mean ranks leave out 10 % (not reached by C). Not ranked, since nothing was reached: D."
+    apart = results(
+        {"A": {0.1: [0.9] * 3, 0.2: [0.1] * 3}, "B": {0.1: [0.1] * 3, 0.2: [0.9] * 3}},
+        targets=(0.1, 0.2),
+        reached={("A", 0.2), ("B", 0.1)},
+    )
+    assert [row.rank for row in rank_table(apart)] == [None, None]
+    said = mean_ranks_left_out(apart, rank_table(apart))
+    assert said == (
+        "There are no mean ranks, since nothing was reached by all: 10 % (not reached by B); 20 % (not reached by A)."
+    )
+    everywhere = results({"A": {0.1: [0.9] * 3}, "B": {0.1: [0.1] * 3}})
+    assert mean_ranks_left_out(everywhere, rank_table(everywhere)) == ""
 
 
 def test_a_single_permutation_has_no_spread_and_no_test():

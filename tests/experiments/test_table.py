@@ -3,6 +3,7 @@
 import gzip
 import json
 import mmap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MinMaxScaler, StandardScaler, normalize
 from tests.experiments.streams import blobs, table
 
+from askance.engines.local import LocalEngine, open_shared
 from askance.errors import AskanceError, InvalidInput, InvalidParameter
 from askance.experiments import Table, imbalance, load_table
-from askance.experiments.table import open_shared, share
 
 
 def dense(X):
@@ -28,16 +29,16 @@ def test_scaling_is_scikit_learns_whatever_the_form(form):
     y = rng.integers(2, size=200)
     made = Table.of((form(X), y))
     varied = [0, 1, 3]
-    standard = dense(made.prepared("standard").X)
+    standard = dense(made.prepare("standard").X)
     np.testing.assert_allclose(standard[:, varied], StandardScaler().fit_transform(X)[:, varied], atol=1e-12)
     assert np.all(standard[:, 2] == 0.0)
-    np.testing.assert_allclose(dense(made.prepared("minmax").X), MinMaxScaler().fit_transform(X), atol=1e-12)
-    np.testing.assert_allclose(dense(made.prepared("l2").X), normalize(X), atol=1e-12)
-    np.testing.assert_array_equal(dense(made.prepared("none").X), X)
+    np.testing.assert_allclose(dense(made.prepare("minmax").X), MinMaxScaler().fit_transform(X), atol=1e-12)
+    np.testing.assert_allclose(dense(made.prepare("l2").X), normalize(X), atol=1e-12)
+    np.testing.assert_array_equal(dense(made.prepare("none").X), X)
 
 
 def test_the_constant_stands_behind_the_scaled_columns():
-    made = table().prepared("l2", intercept=True)
+    made = table().prepare("l2", intercept=True)
     assert made.n_features == 7
     assert np.all(dense(made.X)[:, 6] == 1.0)
     assert made.preparation == "l2 + intercept"
@@ -46,20 +47,20 @@ def test_the_constant_stands_behind_the_scaled_columns():
 
 def test_a_column_of_large_numbers_with_little_spread_is_standardised_exactly():
     X = np.column_stack([1e8 + np.arange(100.0), np.arange(100.0)])
-    made = Table.of((X, np.arange(100) % 2)).prepared("standard")
+    made = Table.of((X, np.arange(100) % 2)).prepare("standard")
     np.testing.assert_allclose(dense(made.X)[:, 0], dense(made.X)[:, 1], atol=1e-6)
 
 
 def test_auto_standardises_numbers_and_shortens_words():
     words = sp.random(300, 5_000, density=0.01, random_state=0, format="csr")
-    assert Table.of((words, np.arange(300) % 2)).prepared("auto").preparation == "l2"
-    assert table().prepared("auto").preparation == "standard"
+    assert Table.of((words, np.arange(300) % 2)).prepare("auto").preparation == "l2"
+    assert table().prepare("auto").preparation == "standard"
 
 
 def test_standardising_a_wide_sparse_table_is_refused_with_a_way_out():
     X = sp.eye(20_000, 50_000, format="csr")
     with pytest.raises(InvalidParameter, match="would make 1,000 million numbers of it; scale it by l2 or none"):
-        Table.of(("words", X, np.arange(20_000) % 2)).prepared("standard")
+        Table.of(("words", X, np.arange(20_000) % 2)).prepare("standard")
 
 
 def test_the_positive_class_can_be_named_and_its_share_known():
@@ -117,7 +118,7 @@ def test_files_with_fields_are_scaled_field_by_field_where_wanted(tmp_path):
     assert raw.n_features == 3  # the number and two cities; the columns that hashing left empty are gone
     assert raw.X.max() == 50.0
     running = Table.of(tmp_path / "people.csv", running=True)
-    assert running.prepared("auto", intercept=True).preparation == "running + intercept"
+    assert running.prepare("auto", intercept=True).preparation == "running + intercept"
     assert running.X.max() < 5.0
     assert raw.classes.tolist() == ["no", "yes"]
 
@@ -146,13 +147,14 @@ def test_one_class_or_lengths_that_differ_are_refused():
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, np.asarray])
-def test_a_shared_table_is_mapped_not_copied_and_equal(form, tmp_path):
+def test_a_shared_table_is_mapped_not_copied_and_equal(form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(70_000, 64)) if form is np.asarray else sp.random(100, 9, 0.4, random_state=0)
     made = Table.of((X, np.arange(X.shape[0]) % 3))
     assert sp.issparse(made.X) == (form is not np.asarray)
-    share(made, tmp_path)
-    mapped = open_shared(tmp_path)
+    engine = LocalEngine(1)
+    shared = engine.put(made)
+    mapped = open_shared(shared)
     assert (dense(mapped.X) != dense(made.X)).sum() == 0
     np.testing.assert_array_equal(mapped.y, made.y)
     array = mapped.X.data if sp.issparse(mapped.X) else mapped.X
@@ -163,9 +165,11 @@ def test_a_shared_table_is_mapped_not_copied_and_equal(form, tmp_path):
         if isinstance(bases[-1], mmap.mmap):
             break
     assert isinstance(bases[-1], mmap.mmap)
+    engine.free(shared)
+    assert not Path(shared.path).exists()
 
 
 def test_the_digest_names_the_content():
     assert table().digest == table().digest
     assert table().digest != table(seed=1).digest
-    assert table().digest != table().prepared("standard").digest
+    assert table().digest != table().prepare("standard").digest

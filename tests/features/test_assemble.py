@@ -5,8 +5,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askance.compile import specialise
 from askance.features.assemble import rows_of, sort_row, word_counts
-from askance.learner.compile import specialise
 
 
 @settings(max_examples=200, deadline=None)

@@ -94,3 +94,15 @@ def test_the_state_survives_json():
 def test_a_damaged_state_is_refused(kept):
     with pytest.raises(InvalidInput, match="running standardisation"):
         RunningStandardisation.from_dict(kept)
+
+
+def test_values_that_are_only_looked_at_become_what_they_would_become_next():
+    rng = np.random.default_rng(0)
+    scaling = RunningStandardisation()
+    for _ in range(50):
+        features, values = rng.permutation(5), rng.normal(3.0, 2.0, 5)
+        kept = scaling.to_dict()
+        expected = scaling.as_next(features, values)
+        assert all(np.array_equal(kept[name], array) for name, array in scaling.to_dict().items())
+        assert np.array_equal(scaling.apply(features, values), expected)
+        assert np.array_equal(scaling.as_known(features, values), expected)

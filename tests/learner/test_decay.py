@@ -79,7 +79,7 @@ def test_loosening_widens_the_variances_and_leaves_the_predictions(name):
     loosened, plain = askance.make(name, random_state=0), askance.make(name, random_state=0)
     loosened.run(X[:800], y[:800])
     plain.run(X[:800], y[:800])
-    loosened.loosen(0.5)
+    loosened.inflate_variances(0.5)
     assert np.allclose(loosened.coef_, plain.coef_, rtol=1e-12)
     wide, narrow = loosened.run(X[800:], y[800:]), plain.run(X[800:], y[800:])
     if wide.variance.size:
@@ -94,7 +94,7 @@ def test_loosening_at_the_turn_of_the_world_helps():
             clf = askance.make(name, random_state=0, budget=askance.budgets.Rate(0.3))
             clf.run(X[:2100], y[:2100])
             if react:
-                clf.loosen(0.5)
+                clf.inflate_variances(0.5)
             late = clf.run(X[2100:], y[2100:])
             right.append(np.mean(late.predicted == y[2100:]))
         assert right[1] > right[0] + 0.05, name
@@ -104,9 +104,71 @@ def test_a_rule_without_variances_cannot_be_loosened():
     X, y = a_turning_world(50)
     clf = askance.make("PAA-I", random_state=0)
     with pytest.raises(NotFittedError):
-        clf.loosen()
+        clf.inflate_variances()
     clf.run(X, y)
     with pytest.raises(askance.errors.IncompatibleRules, match="keeps no variances"):
-        clf.loosen()
+        clf.inflate_variances()
     with pytest.raises(askance.errors.InvalidParameter, match="share must be in"):
-        clf.loosen(2.0)
+        clf.inflate_variances(2.0)
+
+
+# --- the memory factor of paper 5, and the local one -------------------------------------------------------
+
+
+def of_two_features(**parameters):
+    clf = askance.make("BOAL-random", rate=1.0, classes=[-1, 1], n_features=2, **parameters)
+    clf.partial_fit([[1.0, 0.0]], [1])
+    return clf
+
+
+def variance_of(clf, x):
+    return clf.run([x], [1]).variance[0]
+
+
+def test_the_memory_factor_of_paper_5_fades_features_that_an_answer_does_not_have():
+    at_once = variance_of(of_two_features(decay=0.9), [1.0, 0.0])
+    for answers in (1, 2, 10):
+        fading, local = of_two_features(decay=0.9), of_two_features(local_decay=0.9)
+        for clf in (fading, local):
+            clf.partial_fit([[0.0, 1.0]] * answers, [1] * answers)
+        assert variance_of(fading, [1.0, 0.0]) == pytest.approx(min(1.0, at_once / 0.9**answers), rel=1e-14)
+        assert variance_of(local, [1.0, 0.0]) == at_once
+
+
+def test_features_fade_up_to_the_prior_however_many_answers_they_miss():
+    clf = of_two_features(decay=0.5)
+    clf.partial_fit([[0.0, 1.0]] * 3000, [1] * 3000)  # 0.5^3000 is zero to a computer
+    assert variance_of(clf, [1.0, 0.0]) == 1.0
+
+
+def test_a_fading_model_is_the_same_in_chunks_from_a_file_and_when_it_grows(tmp_path):
+    X, y = a_turning_world(300)
+    options = {"decay": 0.97, "local_decay": 0.99, "random_state": 0, "classes": [-1, 1]}
+    whole = askance.make("UOAL-entropy", **options).run(X, y)
+    clf = askance.make("UOAL-entropy", **options)
+    margins = [clf.run(X[:100], y[:100]).margin]
+    clf.save(tmp_path / "fading.model")
+    clf = askance.load(tmp_path / "fading.model")
+    margins.append(clf.run(X[100:200], y[100:200]).margin)
+    clf.widen(25)
+    margins.append(clf.run(np.pad(X[200:], ((0, 0), (0, 5))), y[200:]).margin)
+    assert np.array_equal(np.concatenate(margins), whole.margin)
+
+
+def test_inflated_variances_count_what_was_forgotten():
+    X, y = a_turning_world(300)
+    clf = askance.make("BOAL-random", rate=1.0, decay=0.9, random_state=0)
+    clf.run(X, y)
+    clf.partial_fit(np.eye(20)[[0] * 40], np.ones(40))
+    clf.inflate_variances(1e-12)
+    every = clf.run(np.eye(20)[1:], np.ones(19)).variance
+    assert every[0] == pytest.approx(1.0)
+
+
+def test_whether_a_model_fades_cannot_be_changed_once_it_has_learned():
+    clf = of_two_features()
+    clf.update.decay = 0.9
+    with pytest.raises(askance.errors.InvalidParameter, match="whether Probit's decay is below 1"):
+        clf.predict([[1.0, 0.0]])
+    clf.update.set_params(decay=1.0, local_decay=0.9)
+    clf.predict([[1.0, 0.0]])

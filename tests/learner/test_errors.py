@@ -78,10 +78,13 @@ BAD_CALLS = {
     "label of another kind": (lambda clf: clf.run(X, ["a", "b", "a"]), r"y\[0\] is 'a'"),
     "unknown label told": (lambda clf: clf.tell(X[0], "spam"), "the label is 'spam', which is not one of the classes"),
     "lengths differ": (lambda clf: clf.run(X, Y[:2]), "X has 3 events and y has 2 labels; each event needs one"),
-    "one-dimensional X of another length": (lambda clf: clf.run(X[0], Y[:2]), "Expected 2D array"),
-    "more asked than seen": (lambda clf: clf.recount(4_000), "whole one from 0 to .*, the events seen, got 4000"),
-    "one-dimensional X": (lambda clf: clf.run(X[0], Y), "Expected 2D array"),
-    "text": (lambda clf: clf.run([["a", "b", "c"]] * 3, Y), "numeric"),
+    "one-dimensional X of another length": (lambda clf: clf.run(X[0], Y[:2]), "its rows is an event"),
+    "more asked than seen": (
+        lambda clf: clf.set_labels_asked(4_000),
+        "whole one from 0 to .*, the events seen, got 4000",
+    ),
+    "one-dimensional X": (lambda clf: clf.run(X[0], Y), "its rows is an event"),
+    "text": (lambda clf: clf.run([["a", "b", "c"]] * 3, Y), "words in columns without names"),
     "event of wrong width": (lambda clf: clf.ask([1.0, 2.0]), "one event has 3 features, got an array of shape"),
     "event with NaN": (lambda clf: clf.ask([1.0, np.nan, 0.0]), "column 1 .* is NaN"),
     "event with infinity": (lambda clf: clf.ask(([1], [np.inf])), "inf"),
@@ -101,20 +104,20 @@ BAD_CALLS = {
 def test_a_bad_call_says_why_in_one_sentence_and_leaves_the_model_alone(case):
     call, message = BAD_CALLS[case]
     clf = a_model()
-    before, counts, random = clf.coef_.copy(), clf._account.counts.copy(), str(clf._rng.bit_generator.state)
+    before, counts, random = clf.coef_.copy(), clf._budget_state.counts.copy(), str(clf._rng.bit_generator.state)
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         call(clf)
     assert "\n\n" not in str(caught.value)
     assert np.array_equal(clf.coef_, before)
-    assert np.array_equal(clf._account.counts, counts)
+    assert np.array_equal(clf._budget_state.counts, counts)
     assert str(clf._rng.bit_generator.state) == random
 
 
 BAD_BEGINNINGS = {
     "one class only": (lambda: askance.make("PAA-I").run(X, [1, 1, 1]), "only one class, .*1"),
     "one class named": (lambda: askance.make("PAA-I", classes=["a"]).run(X, ["a"] * 3), "only one class"),
-    "continuous labels": (lambda: askance.make("PAA-I").fit(X, [0.1, 0.7, 2.5]), "continuous"),
-    "NaN label": (lambda: askance.make("PAA-I", classes=[0.0, 1.0]).run(X, [0.0, np.nan, 1.0]), "NaN"),
+    "continuous labels": (lambda: askance.make("PAA-I").fit(X, [0.1, 0.7, 2.5]), "a quantity rather than classes"),
+    "NaN label": (lambda: askance.make("PAA-I").fit(X, [0.0, np.nan, 1.0]), r"the label y\[1\] is missing"),
     "labels that cannot be sorted": (lambda: askance.make("PAA-I", classes=[1, "a"]), "cannot be sorted together"),
     "three classes for a binary rule": (lambda: askance.make("SOAL", classes=[0, 1, 2]), "Only binary classification"),
     "classes unknown at ask": (lambda: askance.make("PAA-I").ask(X[0]), "classes are not known"),
@@ -186,8 +189,12 @@ BAD_PARAMETERS = {
     "decay above one": (lambda: askance.make("UOAL-entropy", decay=1.5), "decay must be in"),
     "sketch size": (lambda: askance.make("SOA3", sketch_size=2.5), "sketch_size must be a whole number"),
     "unknown parameter": (lambda: askance.make("PAA-I", eta=1.0), "PAA-I has no parameter 'eta'; it takes C, delta"),
-    "budget as a share": (lambda: askance.make("PAA-I", budget=0.02), "not a whole number of labels"),
-    "negative budget": (lambda: askance.make("PAA-I", budget=-1), "n must be a whole number of 0 or more, got -1"),
+    "budget of half a label more": (lambda: askance.make("PAA-I", budget=2.5), "neither a whole number of labels"),
+    "budget of all": (lambda: askance.make("PAA-I", budget=1.0), "nor a share of the events, such as 0.02"),
+    "negative budget": (
+        lambda: askance.make("PAA-I", budget=-1),
+        "budget must be a number of labels, 0 or more",
+    ),
     "budget as text": (lambda: askance.make("PAA-I", budget="ten"), "budget must be"),
     "normalize": (lambda: askance.make("PAA-I", normalize="l1"), 'normalize must be None or "l2"'),
     "intercept": (lambda: askance.make("PAA-I", intercept="yes"), "intercept must be True or False"),
@@ -207,7 +214,7 @@ BAD_PARAMETERS = {
         "Variance needs gamma, which DualAveraging does not have",
     ),
     "name is not text": (lambda: askance.make(3), "is a string"),
-    "no such name": (lambda: askance.make("PAAI"), "no algorithm 'PAAI'. Did you mean .*PAA-I"),
+    "no such name": (lambda: askance.make("PAA1"), "no algorithm 'PAA1'. Did you mean .*PAA"),
     "near name": (lambda: askance.make("soal-diagonal"), "SOAL-diag"),
 }
 

@@ -21,7 +21,9 @@ BINARY = [name for name in oracle.PRESETS if name not in oracle.MULTI_CLASS]
 TOLERANCE = 1e-9
 
 # The sets, how to cut them to size, and which of the three settings (and options) to play them with.
+# The first of each come with scikit-learn: they are played wherever the tests run.
 BINARY_SETS = {
+    "breast_cancer": ({"rows": 569, "standardize": True}, 1, {"normalize": "l2", "intercept": True}),
     "w8a": ({"rows": 1200, "columns": 120}, 2, {"normalize": "l2"}),
     "german": ({"rows": 1000}, 1, {"normalize": "l2", "intercept": True}),
     "spambase": ({"rows": 1500, "standardize": True}, 0, {"normalize": "l2", "budget": 300}),
@@ -31,6 +33,9 @@ BINARY_SETS = {
     "reuters_moneyfx": ({"rows": 1200, "columns": 100}, 2, {}),
 }
 MULTI_CLASS_SETS = {
+    "digits": ({"rows": 600}, 0, {"normalize": "l2", "intercept": True}),
+    "wine": ({"rows": 178, "standardize": True}, 1, {}),
+    "iris": ({"rows": 150}, 2, {"intercept": True, "budget": 60}),
     "letter": ({"rows": 800}, 0, {"normalize": "l2", "intercept": True}),
     "dna": ({"rows": 1200}, 1, {}),
     "satimage": ({"rows": 1200, "standardize": True}, 2, {"budget": 300}),
@@ -188,6 +193,36 @@ COMBINATIONS = {
         q.MistakeDrivenMargin(delta=0.1),
         (oracle.updates.AsymmetricAdaptiveSparseSketched, oracle.queries.mistake_driven_margin),
         {"eta": 0.5, "gamma": 0.3, "rho": 2.0, "sketch_size": 3, "sketch_seed": 5, "delta": 0.1},
+    ),
+    "SOAL along the old covariance": (
+        u.AdaptiveRegularization(eta=0.5, gamma=2.0, old_covariance=True),
+        q.Variance(delta=0.3),
+        (oracle.updates.AdaptiveRegularizationAlongOld, oracle.queries.variance),
+        {"eta": 0.5, "gamma": 2.0, "delta": 0.3},
+    ),
+    "SOAL-diag along the old variances": (
+        u.AdaptiveRegularizationDiagonal(eta=0.5, gamma=2.0, old_covariance=True),
+        q.Variance(delta=0.3),
+        (oracle.updates.AdaptiveRegularizationDiagonalAlongOld, oracle.queries.variance),
+        {"eta": 0.5, "gamma": 2.0, "delta": 0.3},
+    ),
+    "sketch that turns every five answers": (
+        u.AsymmetricAdaptiveBlockSketched(eta=0.5, gamma=0.3, rho=2.0, sketch_size=5, sketch_every=5),
+        q.AsymmetricVariance(delta_pos=1.0, delta_neg=0.1),
+        (oracle.updates.AsymmetricAdaptiveBlockSketched, oracle.queries.asymmetric_variance),
+        {"eta": 0.5, "gamma": 0.3, "rho": 2.0, "sketch_size": 5, "sketch_every": 5, "delta_pos": 1.0, "delta_neg": 0.1},
+    ),
+    "full probit, weighted as printed, entropy": (
+        u.ProbitFull(prior_variance=0.5, weighted=True, as_printed=True),
+        q.Entropy(epsilon=0.1),
+        (oracle.updates.ProbitFull, oracle.queries.entropy),
+        {"prior_variance": 0.5, "epsilon": 0.1},
+    ),
+    "full probit, margin": (
+        u.ProbitFull(prior_variance=2.0),
+        q.Margin(delta=0.3),
+        (oracle.updates.ProbitFullBiased, oracle.queries.margin),
+        {"prior_variance": 2.0, "delta": 0.3},
     ),
     "probit, margin": (
         u.Probit(prior_variance=0.5, decay=0.99, weighted=False),

@@ -25,9 +25,12 @@ RULES = [
     u.AsymmetricAdaptiveSparseSketched(eta=0.2, weighted=True),
     u.DualAveraging(eta=0.1, weighted=True),
     u.MirrorDescent(eta=0.1, weighted=True),
+    u.CostSensitiveAdaptive(eta=0.2, rho=2.0, weighted=True),
+    u.AsymmetricAdaptiveBlockSketched(eta=0.2, weighted=True),
+    u.ProbitFull(weighted=True),
     u.Probit(weighted=True),
 ]
-STOPPING = RULES[:-1]  # Probit goes on, ever more slowly
+STOPPING = RULES[:-2]  # Probit goes on, ever more slowly
 MANY = [u.Perceptron(weighted=True), u.PassiveAggressive1(C=0.05, weighted=True), u.DualAveraging(0.1, weighted=True)]
 
 

@@ -1,7 +1,6 @@
 """Every form in which events and labels may come gives the same decisions."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -68,7 +67,6 @@ FORMS = {
     "column order": np.asfortranarray,
     "every second of a wider array": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
     "read-only array": frozen_array,
-    "data frame": lambda X: pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]),
     "objects": lambda X: X.astype(object),
     "CSR": sp.csr_matrix,
     "CSR array": sp.csr_array,
@@ -93,7 +91,7 @@ def test_every_form_of_a_matrix_is_played_alike(stream, name, form, options):
     trace = clf.run(FORMS[form](X), y)
     assert np.array_equal(trace.asked, expected.asked)
     assert np.array_equal(trace.margin, expected.margin)
-    assert np.array_equal(clf.predict(FORMS[form](X)), clf.predict(X if form != "data frame" else FORMS[form](X)))
+    assert np.array_equal(clf.predict(FORMS[form](X)), clf.predict(X))
 
 
 ONE = {

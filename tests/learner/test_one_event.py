@@ -47,6 +47,29 @@ def test_one_by_one_is_bit_for_bit_as_in_a_matrix(form, dtype, normalize):
     assert np.array_equal(alone.coef_, together.coef_)
 
 
+@pytest.mark.parametrize("budget", [None, 20, askance.budgets.PerPeriod(5, 10.0)])
+def test_rows_that_are_prepared_together_are_decided_as_one_by_one(budget):
+    X, y = odd_numbers(np.float64)
+    X[7] = 0.0  # an event without features
+    rows, times, explore = sp.csr_matrix(X), 3.0 + np.arange(len(X)), 0.1 + 0.01 * np.arange(len(X))
+    alone, together = (
+        askance.make("SOAL-diag", classes=[-1, 1], n_features=8, intercept=True, budget=budget, random_state=0)
+        for _ in range(2)
+    )
+    one_by_one = [alone.ask(rows[t], times[t], explore[t]) for t in range(len(X))]
+    groups = [rows[:1], rows[1:33], rows[33:]]
+    asks = [
+        ask for group in groups for ask in [together.asker(group.indptr, group.indices, group.data)] * group.shape[0]
+    ]
+    assert [ask(times[t], explore[t]) for t, ask in enumerate(asks)] == one_by_one
+    for clf in (alone, together):
+        for t, decision in enumerate(one_by_one):
+            if decision.asked:
+                clf.tell(ticket=decision.ticket, y=y[t])
+    assert any(decision.asked for decision in one_by_one)
+    assert np.array_equal(alone.coef_, together.coef_)
+
+
 def test_lengths_beyond_single_precision_are_lengths():
     clf = askance.make("PA-I", classes=[0, 1], n_features=2, normalize="l2", random_state=0)
     clf.partial_fit([[1.0, 1.0]], [1])
@@ -72,9 +95,10 @@ def test_names_are_compared():
     table = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
     clf = askance.make("PAA-I", random_state=0)
     clf.run(table, (table["a"] > 0).astype(int))
-    with pytest.raises(ValueError, match="feature names"):
-        clf.ask(table[list("cba")].iloc[[0]])
-    assert clf.ask(table.iloc[[0]]).margin == clf.decision_function(table.iloc[[0]])[0]
+    with pytest.raises(ValueError, match=r"X has no column c,.* and has the column d,"):
+        clf.ask(table.rename(columns={"c": "d"}).iloc[[0]])
+    assert clf.decision_function(table[list("cba")].iloc[[0]])[0] == clf.decision_function(table.iloc[[0]])[0]
+    assert clf.decision_function(table.iloc[[0]])[0] == clf.ask(table.iloc[[0]]).margin
     alone = askance.make("PAA-I", classes=[0, 1], random_state=0)
     alone.ask(table.iloc[[0]])
     assert alone.feature_names_in_.tolist() == list("abc")

@@ -17,7 +17,7 @@ Y = np.array([1, -1, 1, -1])
 STEP = 0.5
 
 
-def learn_plainly(parameters, state, event, answer, said, weight):
+def learn_plainly(parameters, state, event, answer, prediction, weight):
     add(state.table, 0, event, parameters[0] * sign(answer))
 
 
@@ -44,8 +44,8 @@ def test_a_rule_of_ones_own_runs_asks_and_tells_alike():
 
 
 def test_learn_sees_no_variance_whether_the_answer_comes_at_once_or_later():
-    def learn_by_variance(parameters, state, event, answer, said, weight):
-        add(state.table, 0, event, sign(answer) * (1.0 + said.variance))
+    def learn_by_variance(parameters, state, event, answer, prediction, weight):
+        add(state.table, 0, event, sign(answer) * (1.0 + prediction.variance))
 
     @dataclass
     class ByVariance(UpdateRule):
@@ -64,8 +64,8 @@ def test_a_helper_may_have_the_name_of_what_it_wraps():
     def exp(x):
         return math.exp(min(x, 30.0))
 
-    def learn_with_exp(parameters, state, event, answer, said, weight):
-        add(state.table, 0, event, sign(answer) * helpers_exp(-said.margin))  # noqa: F821
+    def learn_with_exp(parameters, state, event, answer, prediction, weight):
+        add(state.table, 0, event, sign(answer) * helpers_exp(-prediction.margin))  # noqa: F821
 
     globals()["helpers_exp"] = exp
 
@@ -77,7 +77,7 @@ def test_a_helper_may_have_the_name_of_what_it_wraps():
 
 
 def test_a_constant_changed_in_a_running_session_counts_at_once():
-    def learn_by_step(parameters, state, event, answer, said, weight):
+    def learn_by_step(parameters, state, event, answer, prediction, weight):
         add(state.table, 0, event, sign(answer) * STEP)
 
     @dataclass
@@ -92,20 +92,20 @@ def test_a_constant_changed_in_a_running_session_counts_at_once():
 
 
 def test_an_edit_put_into_the_function_there_was_counts_at_once():
-    def never(parameters, margin, variance, squared_length, tally, chance=0.0):
+    def never_due(parameters, margin, variance, squared_length, tally, chance=0.0):
         return chance
 
     def always(parameters, margin, variance, squared_length, tally, chance=0.0):
         return chance + 1.0
 
     class Edited(QueryRule):
-        probability: ClassVar = staticmethod(never)
+        probability: ClassVar = staticmethod(never_due)
 
     clf = askance.ActiveClassifier(query=Edited(), random_state=0)
     assert clf.run(X, Y).probability.tolist() == [0.0] * 4
-    never.__code__ = always.__code__
+    never_due.__code__ = always.__code__
     assert clf.run(X, Y).probability.tolist() == [1.0] * 4
-    never.__defaults__ = (-0.5,)
+    never_due.__defaults__ = (-0.5,)
     assert clf.run(X, Y).probability.tolist() == [0.5] * 4
 
 
@@ -115,7 +115,7 @@ def test_a_kernel_that_calls_itself_is_refused():
 
     globals()["again_by_name"] = again
 
-    def learn_again(parameters, state, event, answer, said, weight):
+    def learn_again(parameters, state, event, answer, prediction, weight):
         state.table[0, 0, 0] = again_by_name(3)  # noqa: F821
 
     @dataclass
@@ -127,7 +127,7 @@ def test_a_kernel_that_calls_itself_is_refused():
 
 
 def test_an_index_out_of_bounds_is_an_error_and_not_somebody_elses_memory():
-    def learn_beyond(parameters, state, event, answer, said, weight):
+    def learn_beyond(parameters, state, event, answer, prediction, weight):
         state.extra[3] = 1.0
 
     @dataclass
@@ -141,14 +141,14 @@ def test_an_index_out_of_bounds_is_an_error_and_not_somebody_elses_memory():
 
 
 def test_a_kernel_that_makes_arrays_or_names_nothing_says_so():
-    def learn_with_arrays(parameters, state, event, answer, said, weight):
+    def learn_with_arrays(parameters, state, event, answer, prediction, weight):
         state.table[0, 0, 0] = np.zeros(3).sum()
 
     @dataclass
     class WithArrays(UpdateRule):
         binary: ClassVar = Kernels(margin=linear_margin, learn=learn_with_arrays)
 
-    def learn_nothing_known(parameters, state, event, answer, said, weight):
+    def learn_nothing_known(parameters, state, event, answer, prediction, weight):
         state.table[0, 0, 0] = nothing_of_this_name  # noqa: F821
 
     @dataclass

@@ -31,8 +31,8 @@ def learn_once(m, S, x, y):
     state = rule.start(len(x), 2)
     state.table[:, WEIGHT, 0], state.table[:, VARIANCE, 0] = m, S
     event = Event(np.arange(len(x)), np.array(x, dtype=float), 0, len(x))
-    said = margin_and_variance(rule.parameters(), state, event)
-    learn_moments(rule.parameters(), state, event, 1 if y > 0 else 0, said, 1.0)
+    prediction = margin_and_variance(rule.parameters(), state, event)
+    learn_moments(rule.parameters(), state, event, 1 if y > 0 else 0, prediction, 1.0)
     return state.table[:, WEIGHT, 0], state.table[:, VARIANCE, 0]
 
 

@@ -209,6 +209,8 @@ SECOND_ORDER = {
     ),
     "DualAveraging": (updates.DualAveraging(), queries.Discriminative(b=1e9)),
     "MirrorDescent": (updates.MirrorDescent(), queries.Discriminative(b=1e9)),
+    "CostSensitiveAdaptive": (updates.CostSensitiveAdaptive(rho=3.0), queries.Variance(delta=1e9)),
+    "ProbitFull": (updates.ProbitFull(), queries.Entropy(epsilon=0.4)),
     "Probit": (updates.Probit(decay=0.9999), queries.Entropy(epsilon=0.4)),
 }
 

@@ -5,6 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -19,7 +20,7 @@ from askance.stream.generators import messages
 
 FAMILIES = [
     "PE", "PAUM", "PAA", "PAA-I", "PAA-II", "CSPAA", "CPA", "SEL-2nd", "SOP-diag", "CW-diag",
-    "MPEA", "MPAA-I", "D-ADA", "D-AMD", "MD-ADA", "SOAL", "SOAL-diag", "OA3", "OA3-diag", "SOA3", "SSOA3",
+    "MPEA", "MPAA-I", "D-ADA", "D-AMD", "MD-ADA", "SOAL", "SOAL-diag", "SOAL-CS", "OA3", "OA3-diag", "SOA3", "SSOA3",
     "OAAL", "SEL-ada", "CSPAA(a)", "UOAL-entropy", "BOAL-margin",
 ]  # fmt: skip
 
@@ -161,9 +162,9 @@ def test_parallel_jobs_give_what_one_job_gives(stream):
 def test_fit_forgets_and_partial_fit_goes_on(stream):
     X, y = stream
     clf = askance.make("PAA-I", random_state=0).fit(X, y)
-    once = clf.coef_
-    assert np.array_equal(clf.fit(X, y).coef_, once)
-    assert not np.array_equal(clf.partial_fit(X, y).coef_, once)
+    learn_once = clf.coef_
+    assert np.array_equal(clf.fit(X, y).coef_, learn_once)
+    assert not np.array_equal(clf.partial_fit(X, y).coef_, learn_once)
 
 
 def test_partial_fit_asks_nothing_and_spends_neither_budget_nor_random_numbers(stream):
@@ -179,15 +180,55 @@ def test_sample_weight_counts_for_weighted_rules_and_is_refused_by_the_others(st
     plain = askance.make("UOAL-entropy").partial_fit(X, y)
     weighed = askance.make("UOAL-entropy").partial_fit(X, y, sample_weight=weights)
     assert weighed.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean()
-    with pytest.raises(ValueError, match="learns every answer with the same weight"):
-        askance.make("PAA-I").partial_fit(X, y, sample_weight=weights)
+    for name in ("SOAL-diag", "MPAA-I"):
+        advice = f'^{name} learns every answer with the same weight; askance.make\\("{name}", weighted=True\\) takes'
+        with pytest.raises(ValueError, match=advice):
+            askance.make(name).partial_fit(X, y, sample_weight=weights)
+        askance.make(name, weighted=True).partial_fit(X, y, sample_weight=weights)
+    unnamed = askance.ActiveClassifier(updates.PassiveAggressive1(), queries.Entropy())
+    with pytest.raises(
+        ValueError, match=r"^PassiveAggressive1 learns .* update=PassiveAggressive1\(weighted=True\) takes"
+    ):
+        unnamed.partial_fit(X, y, sample_weight=weights)
     kept = y == 1
     skipped = askance.make("PAA-I", classes=[0, 1]).partial_fit(X, y, sample_weight=kept.astype(float))
     assert np.array_equal(skipped.coef_, askance.make("PAA-I", classes=[0, 1]).partial_fit(X[kept], y[kept]).coef_)
 
 
-def test_probabilities_exist_for_probit_alone(stream):
-    assert not hasattr(askance.make("PAA-I").fit(*stream), "predict_proba")
-    clf = askance.make("UOAL-entropy").fit(*stream)
+@pytest.mark.parametrize("name", ["PAA-I", "UOAL-entropy"])
+def test_probabilities_sum_to_one_and_have_logarithms(stream, name):
+    clf = askance.make(name).fit(*stream)
     assert np.allclose(clf.predict_proba(stream[0]).sum(axis=1), 1.0)
     assert np.allclose(np.exp(clf.predict_log_proba(stream[0])), clf.predict_proba(stream[0]))
+
+
+def test_fit_with_sample_weight_is_partial_fit_of_a_clone(stream):
+    X, y = stream
+    weights = np.where(y == 1, 5.0, 1.0)
+    clf = askance.make("UOAL-entropy", random_state=0)
+    fitted = clone(clf).fit(X[:50], y[:50]).fit(X, y, sample_weight=weights)
+    assert np.array_equal(fitted.coef_, clone(clf).partial_fit(X, y, sample_weight=weights).coef_)
+    assert not np.array_equal(fitted.coef_, clone(clf).fit(X, y).coef_)
+    for given in (weights[:-1], np.full(600, -1.0), np.full(600, np.nan)):
+        before = fitted.coef_.copy()
+        with pytest.raises(ValueError):  # noqa: PT011
+            fitted.fit(X, y, sample_weight=given)
+        assert np.array_equal(fitted.coef_, before)
+    with pytest.raises(ValueError, match="sample_weight leaves fewer than two classes"):
+        clone(clf).fit(X, y, sample_weight=y.astype(float))
+    with pytest.raises(TypeError, match="knows no 'weights'"):
+        fitted.fit(X, y, weights=weights)
+
+
+def test_sample_weight_goes_through_a_pipeline_a_grid_search_and_score(stream):
+    X, y = stream
+    weights = np.where(y == 1, 5.0, 1.0)
+    pipeline = make_pipeline(StandardScaler(), askance.make("UOAL-entropy", random_state=0))
+    pipeline.fit(X, y, activeclassifier__sample_weight=weights)
+    search = GridSearchCV(askance.make("UOAL-entropy", random_state=0), {"update__prior_variance": [0.5, 1.0]})
+    assert search.fit(X, y, sample_weight=weights).best_score_ > 0.5
+    clf = search.best_estimator_
+    with config_context(enable_metadata_routing=True):
+        clf.set_fit_request(sample_weight=True)
+    right = clf.predict(X) == y
+    assert clf.score(X, y, sample_weight=weights) == pytest.approx(np.average(right, weights=weights))

@@ -124,14 +124,14 @@ def test_mistakes_are_judged_by_the_prediction_made_when_the_event_came():
     for decision, label in zip(decisions, y, strict=True):
         clf.tell(ticket=decision.ticket, y=label)
     wrong = sum(decision.label != label for decision, label in zip(decisions, y, strict=True))
-    assert clf._account.counts[2] == wrong
+    assert clf._budget_state.counts[2] == wrong
     clf.tell(ticket=5, y="ham" if y[4] == "spam" else "spam", replace=True)
-    assert abs(clf._account.counts[2] - wrong) == 1
+    assert abs(clf._budget_state.counts[2] - wrong) == 1
 
 
 def test_what_is_forgotten_dropped_or_unknown_is_refused_in_a_sentence():
     X, _ = a_stream(200)
-    clf = a_classifier("PA-I", keep=20)
+    clf = a_classifier("PA-I", max_pending=20)
     with pytest.raises(UnknownTicket, match="there is no open ticket 7"):
         clf.tell(ticket=7, y="ham")
     for x in X:
@@ -156,7 +156,7 @@ def test_what_is_forgotten_dropped_or_unknown_is_refused_in_a_sentence():
 
 def test_tickets_expire_by_age():
     X, _ = a_stream(200)
-    clf = a_classifier("PA-I", keep_for=30)
+    clf = a_classifier("PA-I", max_pending_age=30)
     for x in X:
         clf.ask(x)
     assert clf.pending == list(range(171, 201))
@@ -164,7 +164,7 @@ def test_tickets_expire_by_age():
 
 def test_tickets_are_saved_and_survive_widening(tmp_path):
     X, y = a_stream(300)
-    one = a_classifier("SOAL-diag", intercept=True, normalize="l2", keep=500)
+    one = a_classifier("SOAL-diag", intercept=True, normalize="l2", max_pending=500)
     asked = [decision.ticket for decision in map(one.ask, X) if decision.asked]
     for ticket in asked[::3]:
         one.tell(ticket=ticket, y=y[ticket - 1])
@@ -182,7 +182,10 @@ def test_tickets_are_saved_and_survive_widening(tmp_path):
     assert np.all(one.coef_[:, 12:] == 0.0)
 
 
-@pytest.mark.parametrize(("option", "value"), [("keep", -1), ("keep", 1.5), ("keep_for", 0), ("keep_for", "long")])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("max_pending", -1), ("max_pending", 1.5), ("max_pending_age", 0), ("max_pending_age", "long")],
+)
 def test_a_store_that_cannot_work_is_refused(option, value):
     with pytest.raises(AskanceError, match=f"{option} must be a whole number"):
         a_classifier(**{option: value})
@@ -190,23 +193,23 @@ def test_a_store_that_cannot_work_is_refused(option, value):
 
 def test_keeping_nothing_gives_no_tickets():
     X, _ = a_stream(20)
-    clf = a_classifier("PA-I", keep=0)
+    clf = a_classifier("PA-I", max_pending=0)
     assert all(clf.ask(x).ticket is None for x in X)
 
 
 def test_a_store_that_is_made_smaller_shrinks_and_a_bad_size_is_refused_before_anything_happens():
     X, _ = a_stream(200)
-    clf = a_classifier("PA-I", keep_for=50)
+    clf = a_classifier("PA-I", max_pending_age=50)
     for x in X[:100]:
         clf.ask(x)
-    clf.set_params(keep=5)
+    clf.set_params(max_pending=5)
     clf.ask(X[100])
     assert clf.pending == [97, 98, 99, 100, 101]
-    clf.set_params(keep="many")
-    with pytest.raises(AskanceError, match="keep must be a whole number"):
+    clf.set_params(max_pending="many")
+    with pytest.raises(AskanceError, match="max_pending must be a whole number"):
         clf.ask(X[101])
     assert clf.events_seen_ == 101
-    clf.set_params(keep=5, budget=0)
+    clf.set_params(max_pending=5, budget=0)
     for x in X[101:200]:
         clf.ask(x)
     assert clf.pending == []  # too old, though nothing was asked since
@@ -221,13 +224,13 @@ def test_a_store_that_is_made_smaller_shrinks_and_a_bad_size_is_refused_before_a
 
 def test_a_played_stream_ages_tickets_too_and_answered_ones_age_by_their_event():
     X, y = a_stream(200)
-    clf = a_classifier("PA-I", keep_for=5)
+    clf = a_classifier("PA-I", max_pending_age=5)
     first = clf.ask(X[0]).ticket
     clf.run(X[1:100], y[1:100])
     assert clf.pending == []
     with pytest.raises(AskanceError, match="no open ticket"):
         clf.tell(ticket=first, y="spam")
-    clf = a_classifier("PA-I", keep_for=5)
+    clf = a_classifier("PA-I", max_pending_age=5)
     for x in X[:4]:
         clf.ask(x)
     for ticket in (4, 1):  # not in the order of the events

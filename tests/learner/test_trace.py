@@ -24,3 +24,24 @@ def test_a_trace_tells_its_length_and_labels():
     assert len(trace) == 3
     assert repr(trace) == "Trace(3 events, 3 labels bought)"
     assert trace.truth.tolist() == [1, 1, 0]
+
+
+def test_a_trace_becomes_a_table_a_drawing_and_a_cell_of_a_notebook():
+    import matplotlib
+
+    matplotlib.use("agg")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] > 0, "<b>", "a").astype(object)
+    y[:3] = None
+    trace = askance.make("PAA-I", random_state=0).run(X, y)
+    table = trace.to_frame()
+    assert table.columns.tolist() == ["truth", "predicted", "margin", "probability", "asked", "audit"]
+    assert table["asked"].sum() == trace.asked.sum()
+    assert table["truth"].isna().sum() == 3
+    (line,) = trace.plot("balanced_accuracy").lines
+    assert len(line.get_xdata()) == len(trace.curve("balanced_accuracy").events)
+    shown = trace._repr_html_()
+    assert "<th>events</th><td>200</td>" in shown
+    assert "recall of &lt;b&gt;" in shown
+    assert "<b>" not in shown

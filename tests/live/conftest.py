@@ -13,15 +13,6 @@ from tests.live.nursery import Nursery
 from tests.live.running import Running
 
 
-def pytest_collection_modifyitems(config, items):
-    """Processes, sockets and a browser share the machine with whatever else runs on it: what fails once is tried once
-    more, and the closing line counts it; what fails twice has failed."""
-    if config.pluginmanager.hasplugin("rerunfailures"):
-        for item in items:
-            if item.path.is_relative_to(Path(__file__).parent):
-                item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 def find_postgres():
     """The folder with PostgreSQL's own programs, newest first, or None."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -109,11 +100,13 @@ def making(folder, nursery):
     """Gives a function that makes services; at the end they are ended."""
     made = []
 
-    def start(**options):
+    def start(clock=None, **options):
         own = folder / f"service-{len(made)}"
         own.mkdir()
         service = Running(own, nursery=nursery, **options).create()
         made.append(service)
+        if clock is not None:
+            service.set_clock(clock)
         return service.start()
 
     yield start

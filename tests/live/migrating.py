@@ -1,9 +1,10 @@
 """Opens a store as a later askance would, with migrations that exist only here; dies where it is told.
 
-    python -m tests.live.migrating PLACE [STATEMENT]
+    main([PLACE, STATEMENT])
 
 kills itself, as if the power went, after that statement of the migrations it does, counted from 1: the version row is
-the last one of each, the commit comes after it. ``slow`` for a number makes one statement that takes its time.
+the last one of each, the commit comes after it. ``slow`` for a number makes one statement that takes longer
+than any test.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ LATER = [
 ]
 SLOW = """
     CREATE TABLE numbers (n $BIG PRIMARY KEY);
-    INSERT INTO numbers WITH RECURSIVE count(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 20000000)
+    INSERT INTO numbers WITH RECURSIVE count(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count WHERE n < 2000000000)
         SELECT n FROM count;
 """
 
@@ -55,8 +56,8 @@ def die_after(statement: int) -> None:
         kind.execute = counted
 
 
-def main() -> int:
-    place, *rest = sys.argv[1:]
+def main(words: list[str]) -> int:
+    place, *rest = words
     schema.MIGRATIONS += [SLOW] if rest == ["slow"] else LATER
     if rest and rest != ["slow"]:
         die_after(int(rest[0]))
@@ -67,7 +68,3 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

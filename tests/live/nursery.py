@@ -7,14 +7,19 @@ that can be killed, in a tenth of the time. ``python -m askance`` itself is trie
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+
+from tests.patience import PATIENCE
 
 
 class Child:
@@ -30,7 +35,7 @@ class Child:
             self.returncode = int(text) if text else None
         return self.returncode
 
-    def wait(self, seconds=30.0):
+    def wait(self, seconds=PATIENCE):
         deadline = time.monotonic() + seconds
         while self.poll() is None:
             if time.monotonic() > deadline:
@@ -56,8 +61,12 @@ class Nursery:
         assert self.process.stdout.readline() == "ready\n"
         self.count = 0
 
-    def start(self, words, folder, out, err, file_bytes=None):
-        """Run ``askance`` with these words; its output goes into files."""
+    def start(
+        self, words, folder, out, err, file_bytes=None, clock=None, holds=None, patience=None, module="askance.cli"
+    ):  # fmt: skip
+        """Run ``askance``, or ``main`` of another module, with these words; its output goes into files. The file
+        ``clock`` says by how many seconds the machine's clock is wrong; with ``holds``, a service is watched by
+        watchdog.py; ``patience`` are the seconds it waits for a store that is away, held or owned."""
         self.count += 1
         exit_file = f"{out}.exit-{self.count}"
         order = {
@@ -67,20 +76,30 @@ class Nursery:
             "err": str(err),
             "exit": exit_file,
             "file_bytes": file_bytes,
+            "clock": None if clock is None else str(clock),
+            "holds": None if holds is None else str(holds),
+            "patience": patience,
+            "module": module,
         }
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         return Child(int(self.process.stdout.readline()), exit_file)
 
+    def run(self, folder, *words):
+        """A command to its end, in a folder."""
+        with tempfile.TemporaryDirectory() as place:
+            out, err = Path(place) / "out", Path(place) / "err"
+            code = self.start(words, folder, out, err).wait()
+            return subprocess.CompletedProcess(words, code, out.read_text(), err.read_text())
+
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(PATIENCE)
 
 
 def grow(order):
     """The child: become ``askance``."""
-    from askance.cli import main
-
+    main = importlib.import_module(order["module"]).main
     os.setsid()
     os.chdir(order["folder"])
     for path, handle in ((order["out"], 1), (order["err"], 2)):
@@ -91,21 +110,58 @@ def grow(order):
     if order["file_bytes"]:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_bytes"], resource.RLIM_INFINITY))
+    if order["clock"]:
+        right = time.time
+        time.time = lambda: right() + float(Path(order["clock"]).read_text())
+    if order["patience"] is not None:
+        set_patience(order["patience"])
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    code = 70
-    with contextlib.suppress(SystemExit):
-        code = main(order["words"])
+    try:
+        if order["holds"]:
+            from tests.live.watchdog import serve_watched
+
+            serve_watched(order["words"][-1], order["holds"])
+            code = 0
+        else:
+            code = main(order["words"])
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
 
 
+def set_patience(seconds):
+    """Wait so long for a store, in place of the few seconds that suit people."""
+    from askance.live import engine, server, service
+    from askance.live.store import sqlite
+
+    engine.PATIENCE = server.PATIENCE = service.PATIENCE = sqlite.PATIENCE = seconds
+    with contextlib.suppress(ImportError):  # PostgreSQL's driver
+        from askance.live.store import postgres
+
+        postgres.OWNER_PATIENCE = seconds
+
+
 def tend():
     """The parent: fork on demand, and write down how the children end."""
-    from askance.live import engine, server  # noqa: F401
-    from askance.live.config import from_document
+    import scipy.sparse
+    import scipy.special  # noqa: F401
+    import uvloop  # noqa: F401
 
+    with contextlib.suppress(ImportError):
+        import psycopg  # noqa: F401
+
+    from askance.cli.live import need_live_packages
+    from askance.live import engine, routes, server  # noqa: F401
+    from askance.live.config import from_document
+    from askance.live.store import open_store  # noqa: F401
+
+    need_live_packages()
+    routes.load()
     engine.warm_up(from_document({"classes": ["ham", "spam"]}))
+    gc.collect()
+    gc.freeze()  # what is there by now is no garbage that a child need look through
     exits = {}
 
     def reap(*_):

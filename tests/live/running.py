@@ -10,12 +10,21 @@ from typing import NamedTuple
 
 import httpx
 import pytest
+from tests.patience import PATIENCE, wait_until
 
 CLASSES = ["ham", "spam"]
 postgres_is_proven = pytest.mark.parametrize(
     "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.prove)], indirect=True
 )
 """For a test that takes long on either store: on SQLite with the others, on PostgreSQL with the proofs."""
+
+
+def to_half_past(hour=None):
+    """By how much a clock must be ahead to stand at half past the next hour of UTC, or past this one of the next day:
+    no hour and no day turns while a test runs, and a day's budget is spread over enough of it."""
+    now = time.time()
+    begun = now - now % 3600 + 3600 if hour is None else now - now % 86400 + 86400 + 3600 * hour
+    return begun + 1800 - now
 
 
 class Done(NamedTuple):
@@ -32,20 +41,33 @@ class Running:
     me = "/v1/me"
 
     def __init__(
-        self, folder, store=None, queue=None, server=None, asking=None, model=None, nursery=None, file_bytes=None
+        self,
+        folder,
+        store=None,
+        queue=None,
+        server=None,
+        asking=None,
+        model=None,
+        log=None,
+        nursery=None,
+        file_bytes=None,
+        holds=None,
+        patience=None,
     ):
         self.folder = Path(folder)
         self.config = self.folder / "askance.toml"
         self.store = store or str(self.folder / "askance.db")
         self.process = None
-        self.nursery, self.file_bytes = nursery, file_bytes
+        self.nursery, self.file_bytes, self.holds = nursery, file_bytes, holds
+        self.clock, self.patience = None, patience
         self.count = 0
         self.headers = {}
         sections = {
             "queue": {"learn_after": 0.0, **(queue or {})},
-            "server": {"port": 0, "disk_reserve": 0, **(server or {})},
+            "server": {"port": 0, "disk_reserve": 0, "wrong_tokens_per_minute": 0, **(server or {})},
             "asking": asking or {},
-            "model": model or {},
+            "log": log or {},
+            "model": {"hash_bits": 12, **(model or {})},  # a small model is saved and compared sooner
         }
         lines = ['title = "Test"', f"classes = {json.dumps(CLASSES)}", f"store = {json.dumps(self.store)}", "[fields]"]
         lines += ['text = "text"', 'size = "number"']
@@ -64,21 +86,37 @@ class Running:
         """Another command of askance on the same settings."""
         self.count += 1
         out, err = (self.folder / f"{name}-{self.count}.txt" for name in ("out", "err"))
-        child = self.nursery.start([words[0], "--config", str(self.config), *words[1:]], self.folder, out, err)
-        code = child.wait(120)
+        child = self.nursery.start(
+            [words[0], "--config", str(self.config), *words[1:]],
+            self.folder,
+            out,
+            err,
+            clock=self.clock,
+            patience=self.patience,
+        )
+        code = child.wait()
         done = Done(code, out.read_text(), err.read_text())
         if check:
             assert code == 0, done.stderr
         return done
 
+    def set_clock(self, seconds):
+        """From now on the machine's clock, as the service and the commands see it, is wrong by so much."""
+        self.clock = self.clock or self.folder / "clock.txt"
+        part = self.folder / "clock.part"
+        part.write_text(repr(float(seconds)))
+        part.rename(self.clock)
+
     def serve_words(self):
         return ["serve", "--config", str(self.config)]
 
-    def start(self, wait=180.0):  # an edited kernel is compiled anew
+    def start(self):
         self.count += 1
         out, err = self.folder / f"serve-{self.count}.txt", self.folder / "log.txt"
-        self.process = self.nursery.start(self.serve_words(), self.folder, out, err, self.file_bytes)
-        deadline = time.monotonic() + wait
+        self.process = self.nursery.start(
+            self.serve_words(), self.folder, out, err, self.file_bytes, self.clock, self.holds, self.patience
+        )
+        deadline = time.monotonic() + PATIENCE  # an edited kernel is compiled anew
         found = None
         while found is None and time.monotonic() < deadline and self.process.poll() is None:
             found = re.search(r"http://\S+(?=\n)", out.read_text()) if out.exists() else None
@@ -88,7 +126,7 @@ class Running:
             raise AssertionError(f"it did not start: {err.read_text()[-2000:]}")
         self.url = found.group()
         self.port = int(self.url.rsplit(":", 1)[1])
-        self.client = httpx.Client(base_url=self.url, timeout=30, headers=self.headers)
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=self.headers)
         return self
 
     def tokens(self, **scopes):
@@ -106,10 +144,8 @@ class Running:
         finally:
             database.close()
         last = {"authorization": f"Bearer {list(secrets.values())[-1]}"}  # they are read together
-        deadline = time.monotonic() + 10
-        while self.process is not None and self.get(self.me, headers=last).status_code == 401:
-            assert time.monotonic() < deadline, "the service does not know its tokens"
-            time.sleep(0.02)
+        if self.process is not None:
+            wait_until(lambda: self.get(self.me, headers=last).status_code != 401, "a service that knows its tokens")
         return secrets
 
     def log_in(self, secret):
@@ -118,7 +154,7 @@ class Running:
 
     def as_user(self, secret):
         """A client with a token."""
-        return httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {secret}"}, timeout=30)
+        return httpx.Client(base_url=self.url, headers={"authorization": f"Bearer {secret}"}, timeout=PATIENCE)
 
     def kill(self):
         """As if the power went."""
@@ -126,13 +162,13 @@ class Running:
         self.process.wait()
         self.client.close()
 
-    def stop(self, seconds=15.0):
+    def stop(self):
         """In good order; the exit code."""
         if self.process is None:
             return 0
         self.process.terminate()
         try:
-            code = self.process.wait(seconds)
+            code = self.process.wait()
         finally:
             self.process.kill()
             self.client.close()
@@ -169,21 +205,15 @@ class Running:
         """As they are now, not as somebody saw them a moment ago."""
         return self.get("/v1/stats", headers={"cache-control": "no-cache"}).json()
 
-    def wait_until_learned(self, n, seconds=10.0):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            found = re.search(r"^askance_model_version (\S+)", self.get("/metrics").text, re.MULTILINE)
-            if int(float(found[1])) >= n:
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"{n} answers were not learned within {seconds} seconds")
+    def wait_until_learned(self, n):
+        def version():
+            return int(float(re.search(r"^askance_model_version (\S+)", self.get("/metrics").text, re.MULTILINE)[1]))
 
-    def wait_until_idle(self, seconds=10.0):
+        wait_until(lambda: version() >= n, f"a model of {n} answers")
+
+    def wait_until_idle(self):
         """Until every answer is learned."""
-        deadline = time.monotonic() + seconds
-        while self.stats()["model"]["waiting"]:
-            assert time.monotonic() < deadline, f"answers still waited after {seconds} seconds"
-            time.sleep(0.02)
+        wait_until(lambda: not self.stats()["model"]["waiting"], "a model that has learned all answers")
 
     def digest(self):
         """The hash of the model by a replay of the whole log, which must be that of its checkpoint; it must not run."""

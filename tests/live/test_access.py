@@ -2,11 +2,11 @@
 
 import re
 import socket
-import time
 from contextlib import contextmanager
 
 import httpx
 import pytest
+from tests.patience import PATIENCE, wait_until
 
 from askance.live import routes
 from askance.live.auth import SCOPES, Keys
@@ -35,7 +35,7 @@ def call(client, route):
 
 @pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
 def test_an_endpoint_opens_for_its_scope_and_for_admin_only(guarded, route):
-    with httpx.Client(base_url=guarded.url, timeout=30) as nobody:
+    with httpx.Client(base_url=guarded.url, timeout=PATIENCE) as nobody:
         assert call(nobody, route) == 401
     with guarded.as_user("x" * 43) as stranger:
         assert call(stranger, route) == 401
@@ -47,13 +47,13 @@ def test_an_endpoint_opens_for_its_scope_and_for_admin_only(guarded, route):
 
 
 def test_health_needs_no_token(guarded):
-    with httpx.Client(base_url=guarded.url) as nobody:
+    with httpx.Client(base_url=guarded.url, timeout=PATIENCE) as nobody:
         for path in ("/livez", "/readyz", "/version", "/metrics", "/openapi.json", "/login"):
             assert nobody.get(path).status_code == 200, path
 
 
 def test_pages_lead_to_the_login_and_a_session_opens_them(guarded):
-    with httpx.Client(base_url=guarded.url) as browser:
+    with httpx.Client(base_url=guarded.url, timeout=PATIENCE) as browser:
         away = browser.get("/label")
         assert (away.status_code, away.headers["location"]) == (303, "/login?next=/label")
         refused = browser.post("/login", data={"token": "wrong", "next": "/label"})
@@ -62,7 +62,7 @@ def test_pages_lead_to_the_login_and_a_session_opens_them(guarded):
         assert (entered.status_code, entered.headers["location"]) == (303, "/label")
         cookie = entered.headers["set-cookie"].lower()
         assert "httponly" in cookie
-        assert "samesite=strict" in cookie
+        assert "samesite=lax" in cookie
         assert browser.get("/label").status_code == 200
         assert browser.get("/v1/me").json()["name"] == "label"
         assert browser.post("/v1/asks/next").status_code == 204
@@ -77,7 +77,7 @@ def test_pages_lead_to_the_login_and_a_session_opens_them(guarded):
 
 
 def test_every_response_says_how_it_may_be_used(guarded):
-    with httpx.Client(base_url=guarded.url) as nobody:
+    with httpx.Client(base_url=guarded.url, timeout=PATIENCE) as nobody:
         for path in ("/login", "/v1/stats", "/nothing", "/static/nothing.js"):
             headers = nobody.get(path).headers
             assert headers["x-content-type-options"] == "nosniff"
@@ -106,18 +106,16 @@ def test_revoked_and_expired_tokens_end_within_seconds(make):
     number = re.search(r"^(\w+)\s+ana ", listed, re.MULTILINE)[1]
     with service.as_user(secrets["ana"]) as ana:
         assert ana.get("/v1/me").status_code == 200
-        browser = httpx.Client(base_url=service.url)
+        browser = httpx.Client(base_url=service.url, timeout=PATIENCE)
         browser.post("/login", data={"token": secrets["ana"]})
         service.run("token", "revoke", number)
-        deadline = time.monotonic() + 10
-        while ana.get("/v1/me").status_code != 401:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: ana.get("/v1/me").status_code == 401, "the end of a token")
         assert browser.get("/v1/me").status_code == 401  # the session ends with its token
         browser.close()
     with service.as_user(secrets["root"]) as root:
         actions = [entry["action"] for entry in root.get("/v1/audit").json()["entries"]]
-    assert actions[:3] == ["token revoke", "login", "token create"]
+    said = [action for action in actions if action != "token refused"]  # ana's last request, as soon as it is there
+    assert said[:3] == ["token revoke", "login", "token create"]
 
 
 def test_tokens_are_stored_hashed_and_files_are_private(make):
@@ -171,7 +169,7 @@ def test_a_session_that_begins_or_ends_while_tokens_are_read_is_known_at_once(ma
 
         def begin():
             with database.write() as session:
-                secret.append(keys.begin_session(session, token))
+                secret.append(keys.begin_session(session, token, "127.0.0.1"))
 
         def end():
             with database.write() as session:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.patience import PATIENCE
 
 BAD = {
     "truncated": (b'{"id": "a", "fields": {"text": "hel', "text"),
@@ -34,9 +35,6 @@ BAD = {
     "2**70": (b'{"fields": {"size": 1180591620717411303424}}', "size"),
     "-2**70 in a list": (b'{"fields": {"a": {"b": [1, -1180591620717411303424]}}}', "a.b.1"),
     "5000 digits": (b'{"fields": {"size": ' + b"7" * 5000 + b"}}", "size"),
-    "1e200, whose square overflows": (b'{"fields": {"size": 1e200}}', "size"),
-    "a word for a number": (b'{"fields": {"size": "many"}}', "size"),
-    "NaN in a string": (b'{"fields": {"size": "nan"}}', "size"),
     "depth 33": (b'{"fields": {"x": ' + b"[" * 40 + b"]" * 40 + b"}}", None),
     "depth 100,000": (b'{"fields": {"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}", None),
     "depth 100,000 open": (b"[" * 100_000, None),
@@ -55,6 +53,11 @@ BAD = {
     "time of 300 digits": (b'{"time": 1' + b"0" * 300 + b', "fields": {}}', "time"),
     "time a truth value": (b'{"time": true, "fields": {}}', "time"),
     "event of 300 kB": (json.dumps({"fields": {"text": "x" * 300_000}}).encode(), None),
+}
+KEPT = {
+    "1e200, whose square overflows": (b'{"fields": {"size": 1e200}}', "size"),
+    "a word for a number": (b'{"fields": {"size": "many"}}', "size"),
+    "an infinity in a string": (b'{"fields": {"size": "inf"}}', "size"),
     "a name twice, nested": (b'{"fields": {"a.b": 1, "a": {"b": 2}}}', "a.b"),
 }
 
@@ -86,6 +89,20 @@ def test_a_bad_body_is_refused_naming_the_field(service, name):
         assert field in problem["detail"]
     assert service.stats()["events"]["total"] == before
     assert service.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_cannot_be_encoded_is_kept_naming_the_field(service, name):
+    body, field = KEPT[name]
+    before = service.stats()
+    response = service.client.post("/v1/events", content=body)
+    assert (response.status_code, response.json()["code"]) == (202, "quarantined")
+    assert response.json()["field"] == field
+    assert f"field {field!r}" in response.json()["detail"]
+    after = service.stats()
+    assert after["events"]["total"] == before["events"]["total"]
+    assert after["quarantine"]["held"] == before["quarantine"]["held"] + 1
+    assert after["quarantine"]["newest"][0]["id"] == response.json()["id"]
 
 
 def test_odd_but_good_values_are_taken_and_the_model_stays_finite(service):
@@ -126,29 +143,29 @@ def test_a_hundred_megabytes_and_a_gzip_bomb_are_refused_with_flat_memory(servic
     assert strange.status_code == 415
 
 
-def seconds_until_cut(service, pause, most):
+def seconds_until_cut(service, pause):
     """How long a client may dawdle that sends a byte, waits, and sends the next; others are served meanwhile."""
+    began = time.monotonic()
     with socket.create_connection(("127.0.0.1", service.port)) as slow:
-        slow.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+        slow.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
         slow.settimeout(pause)
-        began = time.monotonic()
-        while time.monotonic() - began < most:
+        while time.monotonic() - began < PATIENCE:
             try:
                 slow.sendall(b"x")
                 if slow.recv(100) == b"":
-                    break
+                    return time.monotonic() - began
             except TimeoutError:
                 assert service.post("/v1/predict", {"fields": {"text": "hello"}}).status_code == 200
             except OSError:
-                break
-        return time.monotonic() - began
+                return time.monotonic() - began
+    raise AssertionError("it was never cut")
 
 
 def test_a_slow_client_is_cut_and_idle_connections_harm_nobody(service):
     idle = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(500)]
-    assert 1.5 < seconds_until_cut(service, 0.2, 6) < 5
+    assert seconds_until_cut(service, 0.2) > 1.9
     for connection in idle:
-        connection.settimeout(3)
+        connection.settimeout(PATIENCE)
         with contextlib.suppress(ConnectionResetError):
             assert connection.recv(10) == b""
         connection.close()
@@ -156,13 +173,13 @@ def test_a_slow_client_is_cut_and_idle_connections_harm_nobody(service):
 
 @pytest.mark.prove
 def test_a_client_that_sends_a_byte_a_second_is_cut_after_fifteen_seconds(make):
-    assert 14 < seconds_until_cut(make(), 1.0, 30) < 18
+    assert seconds_until_cut(make(), 1.0) > 14.9
 
 
 def test_too_many_at_once_and_too_many_a_second_are_told_to_come_back(make):
     from concurrent.futures import ThreadPoolExecutor
 
-    service = make(server={"requests_per_second": 20.0})
+    service = make(server={"requests_per_second": 1.0})
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(lambda _: service.get("/v1/me"), range(200)))
     limited = [answer for answer in answers if answer.status_code == 429]
@@ -188,4 +205,4 @@ def test_a_flood_of_new_field_names_is_stopped(make):
     assert (response.status_code, response.json()["code"]) == (422, "too_many_fields")
     assert service.post("/v1/events", {"id": "b", "fields": {"text": "hello"}}).status_code == 201
     odd = service.post("/v1/events", {"id": "c", "fields": {"size": "the number of different fields"}})
-    assert (odd.status_code, odd.json()["code"]) == (422, "invalid")  # whatever words the sentence repeats
+    assert (odd.status_code, odd.json()["code"]) == (202, "quarantined")  # whatever words the sentence repeats

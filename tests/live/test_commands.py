@@ -9,19 +9,25 @@ import sys
 
 import httpx
 import pytest
+from tests.patience import PATIENCE
 
 
 def askance(folder, *words, **options):
     return subprocess.run(
-        [sys.executable, "-m", "askance", *words], cwd=folder, capture_output=True, text=True, timeout=120, **options
+        [sys.executable, "-m", "askance", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        **options,
     )
 
 
-def test_from_nothing_to_a_served_stream_and_back(tmp_path):
+def test_from_nothing_to_a_served_stream_and_back(tmp_path, nursery):
     assert "askance init" in askance(tmp_path, "serve").stderr
     done = askance(tmp_path, "init", "--classes", "ham,spam", "--title", "Mail")
     assert done.returncode == 0, done.stderr
-    assert "exists already" in askance(tmp_path, "init", "--classes", "ham,spam").stderr
+    assert "exists already" in nursery.run(tmp_path, "init", "--classes", "ham,spam").stderr
     (tmp_path / "flat.jsonl").write_text(
         '{"id": 1, "text": "hello my dear friend", "label": "ham"}\n'
         '{"id": 2, "text": "=win(a) prize now", "label": "spam"}\n'
@@ -31,30 +37,30 @@ def test_from_nothing_to_a_served_stream_and_back(tmp_path):
     exported = askance(tmp_path, "export").stdout
     lines = [json.loads(line) for line in exported.splitlines()]
     assert [(line["id"], line["label"]) for line in lines] == [("1", "ham"), ("2", "spam")]
-    table = askance(tmp_path, "export", "--csv").stdout
+    table = nursery.run(tmp_path, "export", "--csv").stdout
     assert "'=win(a)" in table  # no spreadsheet takes it for a formula
     other = tmp_path / "other"
     other.mkdir()
-    askance(other, "init", "--classes", "ham,spam")
+    nursery.run(other, "init", "--classes", "ham,spam")
     (other / "all.jsonl").write_text(exported)
-    askance(other, "import", "all.jsonl")
-    again = [json.loads(line) for line in askance(other, "export").stdout.splitlines()]
+    nursery.run(other, "import", "all.jsonl")
+    again = [json.loads(line) for line in nursery.run(other, "export").stdout.splitlines()]
     assert [(line["id"], line["fields"], line["label"]) for line in again] == [
         (line["id"], line["fields"], line["label"]) for line in lines
     ]
-    assert askance(tmp_path, "doctor", "--deep").stdout == "All is well.\n"
+    assert nursery.run(tmp_path, "doctor", "--deep").stdout == "All is well.\n"
     process = subprocess.Popen(
         [sys.executable, "-m", "askance", "serve", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
     try:
         url = re.search(r"http://\S+", process.stdout.readline()).group()
-        assert httpx.get(f"{url}/v1/stats").json()["events"]["total"] == 2
-        refused = askance(tmp_path, "import", "flat.jsonl")
+        assert httpx.get(f"{url}/v1/stats", timeout=PATIENCE).json()["events"]["total"] == 2
+        refused = nursery.run(tmp_path, "import", "flat.jsonl")
         assert refused.returncode == 2
         assert "another askance" in refused.stderr
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
         process.stdout.close()
 
 
@@ -126,7 +132,7 @@ def test_numbers_change_as_server_sent_events(make):
 def test_bad_settings_are_refused_in_a_sentence(tmp_path, nursery, text, sentence):
     (tmp_path / "askance.toml").write_text(text)
     child = nursery.start(["serve"], tmp_path, tmp_path / "out", tmp_path / "err")
-    assert child.wait(30) == 2
+    assert child.wait() == 2
     said = (tmp_path / "err").read_text()
     assert sentence in said
     assert "Traceback" not in said

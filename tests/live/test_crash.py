@@ -9,6 +9,7 @@ import time
 import httpx
 import pytest
 from tests.live.running import postgres_is_proven
+from tests.patience import PATIENCE, wait_until
 
 from askance.live.replay import replay
 
@@ -23,11 +24,15 @@ class Client(threading.Thread):
         self.ended = threading.Event()
         self.errors = []
 
+    @property
+    def told(self):
+        return len(self.events) + len(self.answers)
+
     def post(self, path, body):
         """Until an answer comes; a crash in between makes it the same request once more."""
         while not self.ended.is_set():
             try:
-                response = httpx.post(self.service.url + path, json=body, timeout=20)
+                response = httpx.post(self.service.url + path, json=body, timeout=PATIENCE)
             except httpx.TransportError:
                 time.sleep(0.05)
                 continue
@@ -67,8 +72,13 @@ class Client(threading.Thread):
                         self.errors.append(done.text)
 
 
-RESTART = 5.0  # seconds at most until a killed service listens again
 WORDS = ["win a prize", "meet at noon", "the parcel", "your account", "lunch tomorrow"]
+
+
+def wait_for_work(clients):
+    """Until every client was told something more."""
+    before = [client.told for client in clients]
+    wait_until(lambda: all(client.told > n for client, n in zip(clients, before, strict=True)), "an acknowledgement")
 
 
 def storm(service, rounds, seed):
@@ -78,12 +88,12 @@ def storm(service, rounds, seed):
     for client in clients:
         client.start()
     for _ in range(rounds):
-        time.sleep(rng.uniform(0.05, 1.2))
+        wait_for_work(clients)
+        time.sleep(rng.uniform(0.0, 0.5))  # a kill at any moment
         service.kill()
-        began = time.monotonic()
         service.start()
-        assert time.monotonic() - began < RESTART
-    time.sleep(0.3)
+    wait_for_work(clients)
+    wait_until(lambda: any(client.answers for client in clients), "an acknowledged answer")
     for client in clients:
         client.ended.set()
     for client in clients:
@@ -94,9 +104,7 @@ def storm(service, rounds, seed):
 
 def check(service, clients):
     """Everything acknowledged is there once, every answer trained once, and the model is a function of the log."""
-    waiting = 1
-    while waiting:
-        waiting = service.stats()["model"]["waiting"]
+    service.wait_until_idle()
     for client in clients:
         for name in random.Random(0).sample(sorted(client.events), min(40, len(client.events))):
             said = client.events[name]
@@ -104,7 +112,7 @@ def check(service, clients):
             assert stored["seq"] == said["seq"]
             assert stored["prediction"] == {key: said[key] for key in ("label", "probabilities", "model")}
     service.stop()
-    from askance.live.config import Asking, load
+    from askance.live.config import AskingSettings, load
     from askance.live.learner import Learner
     from askance.live.store import open_store
 
@@ -114,7 +122,7 @@ def check(service, clients):
             stored = {row[0] for row in session.all("SELECT id FROM events")}
             answers = dict(session.all("SELECT id, state FROM answers"))
             learned = session.all("SELECT n, answer FROM learned ORDER BY seq")
-            fresh = Learner(load(service.config).model, Asking())
+            fresh = Learner(load(service.config).model, AskingSettings())
             decided = []
             original = fresh.decide
             fresh.decide = lambda events, after: decided.extend(original(events, after)) or decided
@@ -138,8 +146,8 @@ def check(service, clients):
 
 
 def test_kill_9_loses_and_doubles_nothing(make, store):
-    service = make(store=store, server={"checkpoint_every": 100, "checkpoint_seconds": 0.3})
-    clients = storm(service, rounds=4, seed=1)
+    service = make(store=store, server={"checkpoint_every": 100, "checkpoint_seconds": 0.3}, patience=PATIENCE)
+    clients = storm(service, rounds=2, seed=1)
     events, learned = check(service, clients)
     assert events > 20
     assert learned > 0
@@ -149,13 +157,11 @@ class Command:
     """``python -m askance serve``, with everything that takes."""
 
     def __init__(self, service):
-        began = time.monotonic()
         words = [sys.executable, "-m", "askance", *service.serve_words()]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=service.folder)
         self.url = self.process.stdout.readline().split()[-1]
-        while httpx.get(f"{self.url}/readyz").status_code != 200:
+        while httpx.get(f"{self.url}/readyz", timeout=PATIENCE).status_code != 200:
             time.sleep(0.01)
-        self.seconds = time.monotonic() - began
 
     def kill(self):
         self.process.kill()
@@ -164,7 +170,7 @@ class Command:
 
 
 @postgres_is_proven
-def test_a_killed_service_is_back_in_five_seconds_with_thousands_of_events_to_replay(make, store):
+def test_a_killed_service_replays_thousands_of_events_and_is_back(make, store):
     service = make(store=store)
     service.stop()
     first = Command(service)
@@ -173,29 +179,25 @@ def test_a_killed_service_is_back_in_five_seconds_with_thousands_of_events_to_re
             items = [
                 {"id": f"r{part}-{k}", "fields": {"text": f"{WORDS[k % 5]} {k}", "size": k % 7}} for k in range(1000)
             ]
-            done = httpx.post(f"{first.url}/v1/events", json=items, timeout=60).json()
+            done = httpx.post(f"{first.url}/v1/events", json=items, timeout=PATIENCE).json()
             assert done["accepted"] == 1000
             labels = [{"event": f"r{part}-{k}", "label": ("ham", "spam")[k % 2]} for k in range(100)]
-            assert httpx.post(f"{first.url}/v1/labels", json=labels, timeout=60).json()["errors"] == 0
+            assert httpx.post(f"{first.url}/v1/labels", json=labels, timeout=PATIENCE).json()["errors"] == 0
     finally:
         first.kill()
-    taken = []
-    while len(taken) < 3 and not (taken and min(taken) < RESTART):  # the machine may be busy with something else
-        again = Command(service)
-        taken.append(again.seconds)
-        try:
-            stats = httpx.get(f"{again.url}/v1/stats").json()
-        finally:
-            again.kill()
-        assert stats["events"]["total"] == 4000
-        assert stats["labels"]["total"] == 400
-        assert stats["model"]["checkpoint"] < 4000  # the rest was replayed
-    assert min(taken) < RESTART
+    again = Command(service)
+    try:
+        stats = httpx.get(f"{again.url}/v1/stats", timeout=PATIENCE).json()
+    finally:
+        again.kill()
+    assert stats["events"]["total"] == 4000
+    assert stats["labels"]["total"] == 400
+    assert stats["model"]["checkpoint"] < 4000  # the rest was replayed
 
 
 @pytest.mark.prove
 def test_kill_9_fifty_times(make, store):
-    service = make(store=store, server={"checkpoint_every": 50, "checkpoint_seconds": 0.2})
+    service = make(store=store, server={"checkpoint_every": 50, "checkpoint_seconds": 0.2}, patience=PATIENCE)
     clients = storm(service, rounds=50, seed=2)
     check(service, clients)
 
@@ -204,7 +206,7 @@ def script(service, crash):
     """A fixed sequence of requests; the service dies after some of them, where ``crash`` says so."""
     labels = {}
     rng = random.Random(5)
-    for step in range(12):
+    for step in range(8):
         if step in crash:
             service.kill()
             service.start()
@@ -220,35 +222,9 @@ def script(service, crash):
 
 def test_the_model_after_crashes_is_bit_for_bit_that_of_an_uninterrupted_run(make):
     whole = script(make(), crash=())
-    torn = script(make(server={"checkpoint_every": 7}), crash=(2, 3, 7, 11))
+    torn = script(make(server={"checkpoint_every": 7}), crash=(2, 3, 7))
     assert torn == whole
     assert whole[1] > 5
-
-
-def test_a_backup_killed_half_way_leaves_a_sound_store(make, tmp_path):
-    service = make()
-    service.send("a", "b", "c")
-    for delay in (0.0, 0.05, 0.3):
-        copying = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "askance",
-                "backup",
-                "--config",
-                str(service.config),
-                str(tmp_path / f"copy-{delay}.db"),
-            ]
-        )
-        time.sleep(0.5 + delay)
-        copying.kill()
-        copying.wait()
-    assert service.run("doctor").stdout == "All is well.\n"
-    service.run("backup", str(tmp_path / "whole.db"))
-    service.stop()
-    service.run("restore", str(tmp_path / "whole.db"), "--force", "--verify")
-    service.start()
-    assert service.stats()["events"]["total"] == 3
 
 
 def test_sigterm_under_load_drains_and_answers_what_it_took(make):
@@ -256,10 +232,8 @@ def test_sigterm_under_load_drains_and_answers_what_it_took(make):
     clients = [Client(service, f"c{k}", k) for k in range(3)]
     for client in clients:
         client.start()
-    time.sleep(1.0)
-    began = time.monotonic()
+    wait_for_work(clients)
     assert service.stop() == 0
-    assert time.monotonic() - began < 10
     for client in clients:
         client.ended.set()
         client.join()
@@ -269,6 +243,7 @@ def test_sigterm_under_load_drains_and_answers_what_it_took(make):
 
 def test_a_second_service_on_the_same_store_refuses(make, store):
     service = make(store=store)
+    service.patience = 0.5  # the second one's
     done = service.run("serve", check=False)
     assert done.returncode == 2
     assert "another askance works on" in done.stderr

@@ -66,9 +66,9 @@ def test_a_batch_keeps_its_order_and_tells_the_fate_of_every_item(service):
         {"id": "4", "fields": {"text": "four"}},
     ]
     body = service.post("/v1/events", items).json()
-    assert [item["status"] for item in body["items"]] == [201, 422, 422, 200, 409, 422, 201]
-    assert [item["id"] for item in body["items"]] == ["1", "2", None, "1", 1, "3", "4"]
-    assert (body["accepted"], body["duplicates"], body["errors"]) == (2, 1, 4)
+    assert [item["status"] for item in body["items"]] == [201, 202, 422, 200, 409, 422, 201]
+    assert [item["id"] for item in body["items"]] == ["1", "2", None, "1", "1", "3", "4"]
+    assert (body["accepted"], body["duplicates"], body["quarantined"], body["errors"]) == (2, 1, 1, 3)
     assert "'size'" in body["items"][1]["detail"]
 
 

@@ -4,10 +4,12 @@ import random
 import sqlite3
 from collections import Counter
 
+from tests.live.running import to_half_past
+
 from askance.live.config import is_postgres
-from askance.live.counts import DAY, HOUR, Lately
+from askance.live.counts import DAY, HOUR, SlidingCounts
 from askance.live.store import open_store
-from askance.live.tallies import recount, stored
+from askance.live.tallies import count_anew, read_counts
 
 PEOPLE = {"ana": "label read", "ben": "label", "root": "admin"}
 
@@ -85,7 +87,7 @@ def exact(service):
 
 
 def test_whatever_happened_the_numbers_are_those_of_a_recount(make, store):
-    service = make(store=store, queue={"park_after": 2, "most_open": 12})
+    service = make(store=store, queue={"park_after": 2, "most_open": 12}, clock=to_half_past())
     people = {name: service.as_user(secret) for name, secret in service.tokens(**PEOPLE).items()}
     root = people["root"]
     service.client.headers["authorization"] = service.headers["authorization"] = root.headers["authorization"]
@@ -131,7 +133,7 @@ def test_whatever_happened_the_numbers_are_those_of_a_recount(make, store):
     service.stop()
     database = open_store(store)
     with database.write() as session:
-        assert stored(session) == recount(session)
+        assert read_counts(session) == count_anew(session)
         session.execute("UPDATE tallies SET n = n + 1 WHERE kind = 'label'")
     database.close()
     assert "differ from the rows" in service.run("doctor", check=False).stdout
@@ -141,7 +143,7 @@ def test_whatever_happened_the_numbers_are_those_of_a_recount(make, store):
 
 
 def test_the_hour_and_the_day_under_way_are_sums_of_their_minutes():
-    lately, minutes, rng = Lately(), Counter(), random.Random(3)
+    lately, minutes, rng = SlidingCounts(), Counter(), random.Random(3)
     minute = 29_000_000
     for _ in range(500):
         minute += rng.choice((0, 0, 1, 7, 100, 1500))

@@ -8,6 +8,7 @@ import time
 import httpx
 import pytest
 from tests.live.running import Running
+from tests.patience import PATIENCE, wait_until
 
 
 def test_a_full_disk_stops_writing_only_and_recovers_by_itself(make):
@@ -38,10 +39,8 @@ def test_a_full_disk_stops_writing_only_and_recovers_by_itself(make):
     import resource
 
     resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    deadline = time.monotonic() + 15
-    while service.post("/v1/events", {"id": "after", "fields": {"text": "room"}}).status_code == 507:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    after = {"id": "after", "fields": {"text": "room"}}
+    wait_until(lambda: service.post("/v1/events", after).status_code != 507, "room")
     assert service.get("/readyz").status_code == 200
     service.stop()
     service.digest()
@@ -148,7 +147,7 @@ def test_a_rebuilt_model_has_spent_what_the_one_before_it_asked(make):
 
 
 def test_postgres_restarted_is_waited_for_and_nothing_happens_twice(make, postgres):
-    service = make(store=postgres.new_database())
+    service = make(store=postgres.new_database(), patience=PATIENCE)
     service.send("a")
     ended = threading.Event()
     acknowledged, statuses = [], set()
@@ -158,8 +157,8 @@ def test_postgres_restarted_is_waited_for_and_nothing_happens_twice(make, postgr
         while not ended.is_set():
             k += 1
             body = {"id": f"e{k}", "fields": {"text": f"hello {k}"}}
-            for _ in range(50):
-                response = httpx.post(f"{service.url}/v1/events", json=body, timeout=60)
+            while True:
+                response = httpx.post(f"{service.url}/v1/events", json=body, timeout=PATIENCE)
                 statuses.add(response.status_code)
                 if response.status_code in (200, 201):
                     acknowledged.append(response.json())
@@ -168,15 +167,19 @@ def test_postgres_restarted_is_waited_for_and_nothing_happens_twice(make, postgr
                 assert response.headers["retry-after"]
                 time.sleep(0.1)
 
+    def wait_for_more():
+        before = len(acknowledged)
+        wait_until(lambda: len(acknowledged) > before + 3, "an acknowledged event")
+
     thread = threading.Thread(target=send)
     thread.start()
     try:
         for mode in ("fast", "immediate"):
-            time.sleep(0.5)
+            wait_for_more()
             postgres.stop(mode)
-            time.sleep(0.5)
+            wait_until(lambda: service.get("/readyz").status_code == 503, "a service that knows")
             postgres.start()
-        time.sleep(1)
+        wait_for_more()
     finally:
         ended.set()
         thread.join()
@@ -209,7 +212,7 @@ def test_a_connection_cut_in_a_transaction_has_no_double_effect(make, postgres):
     try:
         for k in range(60):
             body = [{"id": f"e{k}-{j}", "fields": {"text": f"hello {k} {j}"}} for j in range(20)]
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE
             while time.monotonic() < deadline:
                 response = service.post("/v1/events", body)
                 assert response.status_code in (200, 503), response.text
@@ -221,14 +224,13 @@ def test_a_connection_cut_in_a_transaction_has_no_double_effect(make, postgres):
         thread.join()
     assert all(item["status"] in (200, 201) for item in done)
     assert len({item["seq"] for item in done}) == 1200
-    time.sleep(0.3)
     assert service.stats()["events"]["total"] == 1201
     service.stop()
     service.digest()
 
 
 def test_a_postgres_without_our_tables_or_not_there_refuses_to_start(tmp_path, postgres, nursery):
-    service = Running(tmp_path, store=postgres.new_database(), nursery=nursery)
+    service = Running(tmp_path, store=postgres.new_database(), nursery=nursery, patience=0.0)
     service.config.write_text(service.text)
     assert "askance init" in service.run("serve", check=False).stderr
     service.config.write_text(service.text.replace(service.store, "postgresql://nobody:secret@127.0.0.1:1/none"))

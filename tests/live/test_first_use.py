@@ -67,3 +67,67 @@ def test_init_of_nothing_needs_classes(tmp_path, nursery, words):
 
     done = Running(tmp_path, nursery=nursery).run("init", *words, check=False)
     assert (done.returncode, "--classes" in done.stderr) == (2, True)
+
+
+@pytest.fixture
+def init(tmp_path, nursery):
+    from tests.live.running import Running
+
+    service = Running(tmp_path, nursery=nursery)
+
+    def run(name, *words):
+        service.config = tmp_path / name
+        return service.run("init", *words, check=False)
+
+    return run
+
+
+def test_streams_side_by_side_in_a_folder_get_a_store_each(init, tmp_path):
+    assert init("askance.toml", "--classes", "ham,spam").returncode == 0
+    second = init("fraud.toml", "--classes", "ok,fraud")
+    assert (second.returncode, "fraud.db" in second.stdout) == (0, True)
+    assert {path.name for path in tmp_path.glob("*.db")} == {"askance.db", "fraud.db"}
+
+
+def test_init_beside_the_store_of_another_stream_says_whose_it_is_and_what_to_do(init, make, tmp_path):
+    assert init("askance.toml", "--classes", "ham,spam", "--title", "Mail").returncode == 0
+    (tmp_path / "askance.toml").rename(tmp_path / "mail.toml")
+    content = (tmp_path / "askance.db").read_bytes()
+    for words in (("--classes", "ok,fraud"), ("--classes", "ham,spam")):
+        refused = init("askance.toml", *words)
+        assert refused.returncode == 2
+        assert refused.stderr.count("\n") == 1
+        for part in ("askance.db", "'Mail'", "ham, spam", "without events", "--store", "--config NAME.toml", "folder"):
+            assert part in refused.stderr, part
+    assert (tmp_path / "askance.db").read_bytes() == content
+    assert not (tmp_path / "askance.toml").exists()
+    assert init("askance.toml", "--classes", "ok,fraud", "--store", "fraud.db").returncode == 0
+
+
+def test_init_beside_a_file_that_is_no_store_leaves_it_alone(init, tmp_path):
+    (tmp_path / "askance.db").write_text("holiday pictures")
+    refused = init("askance.toml", "--classes", "ham,spam")
+    assert (refused.returncode, "no store of askance" in refused.stderr) == (2, True)
+    assert (tmp_path / "askance.db").read_text() == "holiday pictures"
+
+
+def test_settings_that_name_the_store_of_another_stream_are_told_apart(make, store):
+    service = make(store=store)
+    service.send("a")
+    service.stop()
+    edited(service, '["ham", "spam"]', '["ok", "fraud"]')
+    for command in ("init", "serve"):
+        refused = service.run(command, check=False)
+        assert refused.returncode == 2
+        assert refused.stderr.count("\n") == 1
+        assert "'Test'" in refused.stderr  # whose store it is
+        assert "of its own" in refused.stderr
+
+
+def test_init_of_tables_that_are_there_says_whose_they_are(postgres, init):
+    place = postgres.new_database()
+    assert init("mail.toml", "--classes", "ham,spam", "--title", "Mail", "--store", place).returncode == 0
+    refused = init("fraud.toml", "--classes", "ok,fraud", "--store", place)
+    assert refused.returncode == 2
+    assert "'Mail'" in refused.stderr
+    assert "--store" in refused.stderr

@@ -3,60 +3,46 @@
 import re
 
 import pytest
+from tests.live.in_process import new_engine
+from tests.patience import PATIENCE
 
-from askance.live import answers, queue
-from askance.live.answers import Given
-from askance.live.config import from_document
-from askance.live.engine import Engine
+from askance.live import answers, corrections, queue
+from askance.live.answers import Submission
 from askance.live.ingest import read_event
+from askance.live.labels import give_label
 from askance.live.service import Service
-from askance.live.state import first_rows
 from askance.live.stats import stats
-from askance.live.store import open_store
 
 GROWING = "events|asks|answers|learned|set_aside"
 
 
 @pytest.fixture
 def engine(tmp_path):
-    document = {
-        "classes": ["ham", "spam"],
-        "store": str(tmp_path / "askance.db"),
-        "queue": {"learn_after": 0.0},
-        "server": {"disk_reserve": 0, "checkpoint_every": 5},
-    }
-    config = from_document(document)
-    database = open_store(config.store, create=True)
-    with database.write() as session:
-        first_rows(session, config)
-    database.close()
-    running = Engine(open_store(config.store), config)
-    running.start()
-    yield running
-    running.stop()
+    with new_engine(tmp_path, checkpoint_every=5) as running:
+        yield running
 
 
 def work(engine):
     """A bit of everything that happens all the time."""
     items = [read_event({"id": f"e{k}", "fields": {"text": "hello", "size": k}}, 10_000) for k in range(20)]
-    engine.ingest(items).result(20)
-    engine.ingest(items[:3]).result(20)
+    engine.ingest(items).result(PATIENCE)
+    engine.ingest(items[:3]).result(PATIENCE)
 
     def do(job):
-        return engine.submit(job).result(20)
+        return engine.submit(job).result(PATIENCE)
 
     asks, _ = do(lambda session, state: queue.next_asks(session, state, "ana", 3, frozenset()))
     assert len(asks) == 3
     first, second, third = asks
     do(lambda session, state: queue.renew(session, state, "ana", first["id"], first["token"]))
     for place, ask in enumerate((first, second)):
-        given = Given(f"answer-{place}", b"x", ask["token"], place, None, 900, None, None)
+        given = Submission(f"answer-{place}", b"x", ask["token"], place, None, 900, None, None)
         do(lambda session, state, ask=ask, given=given: answers.answer(session, state, "ana", ask["id"], given))
-    skipped = Given("skip", b"x", third["token"], None, "unsure", None, None, None)
+    skipped = Submission("skip", b"x", third["token"], None, "unsure", None, None, None)
     do(lambda session, state: answers.skip(session, state, "ana", third["id"], skipped))
-    engine.ingest([read_event({"id": "late", "fields": {"text": "hello"}}, 10_000)]).result(20)
-    do(lambda session, state: answers.label(session, state, "root", "late", 1, None, False))
-    do(lambda session, state: answers.undo(session, state, "ana", "answer-1"))
+    engine.ingest([read_event({"id": "late", "fields": {"text": "hello"}}, 10_000)]).result(PATIENCE)
+    do(lambda session, state: give_label(session, state, "root", "late", 1, None, False))
+    do(lambda session, state: corrections.undo(session, state, "ana", "answer-1"))
     do(lambda session, state: queue.expire(session, state, state.clock.now()))
     while engine.state.due is not None:
         do(lambda session, state: None)

@@ -1,59 +1,59 @@
 """What the dashboard says first about the model: nothing too early, nothing of what nobody predicted; the present."""
 
 import random
-import time
 from itertools import islice
 
 import pytest
+from tests.patience import wait_until
 
 from askance.live import demo
 from askance.live.config import from_document
 from askance.live.learner import Answer, Incoming, Learner
+from askance.live.quality_tracker import ENOUGH, WINDOW, QualityTracker
 from askance.live.stats import baseline
-from askance.live.watching import ENOUGH, WINDOW, Watch
 
 CLASSES = ["ham", "spam"]
 
 
 def watched(*phases, rate=0.5, delay=0, seed=0):
     """A watch over phases of (events, share of spam, share predicted right); answers come ``delay`` events later."""
-    rng, watch = random.Random(seed), Watch(CLASSES)
-    watch.answer(0, 0, 0, 1.0, False, 0.0)  # somebody labeled something: the model has begun to learn
+    rng, tracker = random.Random(seed), QualityTracker(CLASSES)
+    tracker.answer(0, 0, 0, 1.0, False, 0.0)  # somebody labeled something: the model has begun to learn
     stream = [(spam, right) for events, spam, right in phases for _ in range(events)]
     waiting = []
     for seq, (spam, right) in enumerate(stream, 1):
         truth = int(rng.random() < spam)
         said = truth if rng.random() < right else 1 - truth
         asked = rng.random() < rate
-        watch.event(seq, said, [0.5, 0.5], rate, asked)
+        tracker.event(seq, said, [0.5, 0.5], rate, asked)
         if asked:
             waiting.append((seq, truth, said))
         while waiting and waiting[0][0] <= seq - delay:
             number, label, predicted = waiting.pop(0)
-            watch.answer(number, label, predicted, 1.0 / rate, False, 0.0)
-    return watch
+            tracker.answer(number, label, predicted, 1.0 / rate, False, 0.0)
+    return tracker
 
 
 def test_the_headline_is_about_the_present_and_so_is_its_baseline():
-    watch = watched((3000, 0.1, 0.5), (WINDOW, 0.7, 0.95))
-    shown = watch.headline()
+    tracker = watched((3000, 0.1, 0.5), (WINDOW, 0.7, 0.95))
+    shown = tracker.headline()
     assert shown.events == WINDOW
     assert shown.accuracy.low < 0.95 < shown.accuracy.high
     assert shown.accuracy.low > 0.9
     assert baseline(shown)["label"] == "spam"
     assert baseline(shown)["estimate"] == pytest.approx(0.7, abs=0.04)
-    overall = watch.quality()[0]
+    overall = tracker.quality()[0]
     assert overall.accuracy.high < 0.75
     assert baseline(overall)["label"] == "ham"
 
 
 def test_where_answers_are_slower_than_the_stream_it_is_about_all_events():
-    watch = watched((6000, 0.3, 0.9), rate=0.1, delay=WINDOW)
-    assert watch.quality()[1].labels < ENOUGH
-    shown = watch.headline()
+    tracker = watched((6000, 0.3, 0.9), rate=0.1, delay=WINDOW)
+    assert tracker.quality()[1].labels < ENOUGH
+    shown = tracker.headline()
     assert shown.events == 6000
     assert shown.accuracy.low < 0.9 < shown.accuracy.high
-    assert watch.curve  # and so is the curve
+    assert tracker.curve  # and so is the curve
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.prove)])
@@ -71,7 +71,7 @@ def test_the_first_minutes_of_the_demo_are_told_truthfully(seed):
         if place > demo.AT_ONCE and place % 5 == 0 and waiting:  # five events and about one answer a second
             learner.learn(waiting.pop(0))
         if place % 150 == 149:
-            shown = learner.watch.headline()
+            shown = learner.tracker.headline()
             verdicts[place + 1] = shown
             if shown.labels >= ENOUGH:
                 assert shown.accuracy.high > baseline(shown)["estimate"], place  # never: worse than guessing
@@ -83,15 +83,15 @@ def test_the_first_minutes_of_the_demo_are_told_truthfully(seed):
 
 
 def test_who_always_says_one_class_is_as_good_as_the_baseline():
-    rng, watch = random.Random(1), Watch(CLASSES)
-    watch.labels = 1
+    rng, tracker = random.Random(1), QualityTracker(CLASSES)
+    tracker.labels = 1
     for seq in range(1, 1001):
         probability = rng.uniform(0.1, 0.9)
         asked = rng.random() < probability
-        watch.event(seq, 0, [0.9, 0.1], probability, asked)
+        tracker.event(seq, 0, [0.9, 0.1], probability, asked)
         if asked:
-            watch.answer(seq, int(rng.random() < 0.2), 0, 1.0 / probability, False, 0.0)
-    shown = watch.headline()
+            tracker.answer(seq, int(rng.random() < 0.2), 0, 1.0 / probability, False, 0.0)
+    shown = tracker.headline()
     assert baseline(shown) == {"label": "ham", "estimate": pytest.approx(shown.accuracy.value, abs=1e-6)}
 
 
@@ -136,8 +136,6 @@ def test_events_that_came_before_anything_was_learned_are_not_held_against_the_m
 
 def estimated(service, condition):
     """The estimates, made once a second, as soon as this holds of them."""
-    deadline = time.monotonic() + 10
-    while not condition(accuracy := service.stats()["accuracy"]):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return accuracy
+    seen = []
+    wait_until(lambda: seen.append(service.stats()["accuracy"]) or condition(seen[-1]), "the estimate")
+    return seen[-1]

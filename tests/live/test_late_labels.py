@@ -1,7 +1,8 @@
 """Answers that come before their event, in the wrong order, to questions long gone, or a month later."""
 
 import sqlite3
-import time
+
+from tests.patience import wait_until
 
 from askance.live.config import is_postgres
 
@@ -26,13 +27,6 @@ def let_pass(service, days):
     connection.execute("DELETE FROM checkpoints")  # they know the hour; the log gives the same model without them
     connection.execute(f"UPDATE meta SET value = {cast} WHERE name = 'clock'", (days * DAY,))
     connection.close()
-
-
-def wait_for(condition, seconds=15.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_label_thirty_days_late_is_learned_once_and_scored_against_the_prediction_of_then(make, store):
@@ -77,13 +71,13 @@ def test_an_answer_to_a_question_that_expired_is_kept_but_not_learned(make, stor
     service.stop()
     let_pass(service, 30)
     service.start()
-    wait_for(lambda: service.stats()["queue"]["expired"] == 1)
+    wait_until(lambda: service.stats()["queue"]["expired"] == 1)
     late = service.answer(ask, "ham", "late")
     assert (late.status_code, late.json()["outcome"]) == (200, "extra")
     # late truth is still truth
     assert service.post("/v1/labels", {"event": "a", "label": "spam"}).json()["outcome"] == "accepted"
     service.wait_until_learned(1)
-    wait_for(lambda: service.stats()["labels"]["total"] == 1)
+    wait_until(lambda: service.stats()["labels"]["total"] == 1)
     assert service.stats()["labels"]["extra"] == 1
     service.stop()
     service.digest()

@@ -75,9 +75,16 @@ def test_the_first_events_of_a_stream_may_be_wide(make):
 
 
 def test_errors_of_labels_name_their_events(service):
-    items = [{"event": "nowhere", "label": "ham"}, {"event": "first", "label": "egg"}, 3]
+    items = [{"event": "nowhere", "label": "ham"}, {"event": "first", "label": "egg"}, 3, {"event": 17}]
     given = service.post("/v1/labels", items).json()["items"]
-    assert [item["event"] for item in given] == ["nowhere", "first", None]
+    assert [item["event"] for item in given] == ["nowhere", "first", None, "17"]
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, "x" * 201, "", 1.5, True, "a\nb"])
+def test_what_is_no_name_does_not_come_back_as_one(service, value):
+    for path, name in (("/v1/labels", "event"), ("/v1/events", "id")):
+        (item,) = service.post(path, [{name: value}]).json()["items"]
+        assert (item["status"], item[name]) == (422, None)
 
 
 def test_mine_is_one_or_nought(service):

@@ -5,15 +5,16 @@ import json
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
+import tempfile
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.live.migrating import LATER
 from tests.live.running import Running, postgres_is_proven
+from tests.patience import PATIENCE, wait_until
 
 from askance.live.config import is_postgres
 from askance.live.store import schema
@@ -72,6 +73,10 @@ class Raw:
                     cells = [bytes.fromhex(cell["hex"]) if isinstance(cell, dict) else cell for cell in row]
                     columns = ", ".join(table["columns"])
                     connection.execute(f"INSERT INTO {name} ({columns}) VALUES ({marks})", cells)
+            # As if it was left just now: otherwise the first sweep of a service ends leases and questions.
+            ends = f"{mark} - (SELECT max(created) FROM asks)"
+            move = f"UPDATE asks SET deadline = deadline + {ends}, expires = expires + {ends}"
+            connection.execute(move, [time.time() + PATIENCE] * 2)
             connection.execute("COMMIT")
         return self
 
@@ -84,15 +89,25 @@ class Raw:
         }
 
 
-def later_askance(place, *words):
+class Later:
     """Another process that opens the store with migrations of its own."""
-    command = [sys.executable, "-m", "tests.live.migrating", place, *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def __init__(self, nursery, folder, place, *words):
+        self.out, self.err = (Path(tempfile.mkstemp(dir=folder)[1]) for _ in range(2))
+        words = [place, *map(str, words)]
+        self.child = nursery.start(words, folder, self.out, self.err, module="tests.live.migrating")
+
+    def has_begun(self):
+        return self.out.read_text() == "begun\n"
+
+    def end(self):
+        """The exit code, and all that it said."""
+        return self.child.wait(), self.out.read_text() + self.err.read_text()
 
 
-def end(process, seconds=60):
-    out, err = process.communicate(timeout=seconds)
-    return process.returncode, out + err
+@pytest.fixture
+def later_askance(nursery, tmp_path):
+    return partial(Later, nursery, tmp_path)
 
 
 @pytest.mark.parametrize("version", BEFORE)
@@ -132,13 +147,13 @@ def test_a_store_of_every_earlier_schema_goes_on(tmp_path, nursery, store, versi
 
 
 @postgres_is_proven
-def test_a_migration_killed_after_any_statement_leaves_whole_tables_and_everything_in_them(store):
+def test_a_migration_killed_after_any_statement_leaves_whole_tables_and_everything_in_them(later_askance, store):
     raw = Raw(store).build(1)
     before = raw.content()
     latest = len(schema.MIGRATIONS) + len(LATER)
     version, statement, kills = 1, 1, 0
     while version < latest:
-        code, said = end(later_askance(store, statement))
+        code, said = later_askance(store, statement).end()
         assert code in (0, -signal.SIGKILL), said
         kills += code != 0
         found = raw.version()
@@ -154,29 +169,30 @@ def test_a_migration_killed_after_any_statement_leaves_whole_tables_and_everythi
         assert raw.all("PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_migration_killed_in_the_middle_of_a_statement_never_happened(store):
+def test_a_migration_killed_in_the_middle_of_a_statement_never_happened(later_askance, store):
     raw = Raw(store).build(1)
     before = raw.content()
     rng = random.Random(4)
     for _ in range(3):
         process = later_askance(store, "slow")
-        assert process.stdout.readline() == "begun\n"
+        wait_until(process.has_begun, "a process that has begun")
+        wait_until(lambda: raw.version() == len(schema.MIGRATIONS), "the migrations before the slow one")
         time.sleep(rng.uniform(0.3, 1.0))
-        assert process.poll() is None
-        process.kill()
-        end(process)
+        assert process.child.poll() is None
+        process.child.kill()
+        process.end()
         assert raw.content() == before
         assert raw.version() == len(schema.MIGRATIONS)
-    code, said = end(later_askance(store))  # and a restart does not wait for what died
+    code, said = later_askance(store).end()  # and a restart does not wait for what died
     assert (code, raw.version()) == (0, len(schema.MIGRATIONS) + len(LATER)), said
     assert raw.content() == before
 
 
-def test_two_starts_at_once_migrate_once(store):
+def test_two_starts_at_once_migrate_once(later_askance, store):
     raw = Raw(store).build(1)
     before = raw.content()
     started = [later_askance(store) for _ in range(4)]
-    outcomes = [end(process) for process in started]
+    outcomes = [process.end() for process in started]
     assert 0 in [code for code, _ in outcomes]
     for code, said in outcomes:
         assert code == 0 or (code == 2 and "another askance works on" in said), said
@@ -184,15 +200,15 @@ def test_two_starts_at_once_migrate_once(store):
     assert raw.content() == before
 
 
-def test_no_migration_under_a_service_that_runs_and_no_start_on_a_newer_schema(make, store):
+def test_no_migration_under_a_service_that_runs_and_no_start_on_a_newer_schema(make, later_askance, store):
     service = make(store=store)
     service.send("a", "b")
-    code, said = end(later_askance(store))
+    code, said = later_askance(store).end()
     assert code == 2
     assert "another askance works on" in said
     assert service.send("c")[0]["status"] == 201
     service.kill()  # its last transactions are still in the journal
-    assert end(later_askance(store))[0] == 0
+    assert later_askance(store).end()[0] == 0
     assert Raw(store).all("SELECT id, source FROM events ORDER BY seq") == [(name, "http") for name in "abc"]
     for words in (["serve"], ["rebuild"], ["export"], ["doctor"]):
         done = service.run(*words, check=False)

@@ -5,7 +5,6 @@ import io
 import json
 
 import pytest
-from tests.live.test_commands import askance
 
 from askance.live.importing import as_item
 
@@ -65,6 +64,12 @@ def test_a_table_of_somebody_else_is_taken_by_its_content_type_and_bad_cells_are
     assert (done["events"], done["problems"][0]["code"]) == (0, "too_deep")
 
 
+def test_a_word_for_a_missing_label_is_no_label_and_blanks_do_not_count(service):
+    table = "id,text,label\nw1,one,nan\nw2,two,?\nw3,three,N/A\nw4,four, ham\nw5,five,\n"
+    done = service.client.post("/v1/import", content=table.encode(), headers=CSV).json()
+    assert (done["events"], done["labels"], done["errors"]) == (5, 1, 0), done
+
+
 def test_a_body_that_is_too_large_says_what_to_do(service):
     response = service.client.post("/v1/import", content=b"\n" * 10_000_001, headers=CSV)
     assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
@@ -116,7 +121,8 @@ def test_a_cancelled_annotation_is_no_label_and_a_task_needs_none():
     assert as_item(own)["fields"] == {"data": {"text": "z"}, "size": 3}
 
 
-def test_a_port_a_store_or_an_end_that_is_none_is_one_sentence(tmp_path):
+def test_a_port_a_store_or_an_end_that_is_none_is_one_sentence(tmp_path, nursery):
+    askance = nursery.run
     assert askance(tmp_path, "init", "--classes", "ham,spam").returncode == 0
     wrong = askance(tmp_path, "init", "--classes", "a,b", "--config", "other.toml", "--store", "mysql://x/y")
     assert not (tmp_path / "other.toml").exists()

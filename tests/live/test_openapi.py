@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from askance.live import routes
 from askance.live.openapi import as_markdown, document
@@ -48,7 +49,7 @@ def test_whatever_is_sent_comes_back_as_described(service, method, path):
     @given(case=operation.as_strategy())
     @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
     def try_it(case):
-        response = case.call(base_url=service.url, headers=service.headers)
+        response = case.call(base_url=service.url, headers=service.headers, timeout=PATIENCE)
         assert response.status_code < 500 or response.status_code == 503, response.text
         # test_access.py tries every scope; that a label must be one of the classes, no schema knows
         case.validate_response(response, excluded_checks=[ignored_auth, positive_data_acceptance])

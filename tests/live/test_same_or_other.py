@@ -4,6 +4,7 @@ import hashlib
 
 import msgspec
 import pytest
+from tests.live.running import to_half_past
 
 from askance.live.ingest import digest_of
 from askance.live.store import open_store
@@ -86,7 +87,7 @@ TIMES = [
 
 
 def test_no_time_of_an_event_touches_the_budget_the_queue_or_the_clock(make):
-    service = make(asking={"per_day": 4, "rate": 1.0})
+    service = make(asking={"per_day": 4, "rate": 1.0}, clock=to_half_past())
     items = [
         {"id": f"t{k}", "time": TIMES[k % len(TIMES)], "fields": {"text": f"hello {k}", "size": k}} for k in range(64)
     ]

@@ -7,9 +7,24 @@ from dataclasses import fields
 import pytest
 
 from askance.cli import main
-from askance.live.config import Asking, Config, Model, Queue, Server, from_document, load
+from askance.live.config import (
+    AskingSettings,
+    Config,
+    LogSettings,
+    ModelSettings,
+    Queue,
+    ServerSettings,
+    from_document,
+    load,
+)
 
-SECTIONS = {"model": Model, "asking": Asking, "queue": Queue, "server": Server}
+SECTIONS = {
+    "model": ModelSettings,
+    "asking": AskingSettings,
+    "queue": Queue,
+    "server": ServerSettings,
+    "log": LogSettings,
+}
 
 
 def written(folder, classes="ham,spam"):
@@ -31,7 +46,9 @@ def test_every_setting_is_in_the_template(tmp_path):
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
     assert {*SECTIONS, "fields"} == parts.keys()
     for section, kind in SECTIONS.items():
-        names = {item.name for item in fields(kind)} - ({"classes", "fields", "parameters"} if kind is Model else set())
+        names = set(AskingSettings().to_dict()) if kind is AskingSettings else {item.name for item in fields(kind)}
+        if kind is ModelSettings:
+            names -= {"classes", "fields", "parameters"}
         assert names == set(
             re.findall(r"^(?:# )?(\w+) = ", parts[section].split("# [model.parameters]")[0], re.MULTILINE)
         )

@@ -2,13 +2,13 @@
 
 import contextlib
 import socket
-import time
 
 import httpx
 import pytest
 from tests.live.running import postgres_is_proven
-from tests.live.test_crash import Client, check
+from tests.live.test_crash import Client, check, wait_for_work
 from tests.live.test_locked import Holder
+from tests.patience import PATIENCE
 
 
 def dawdlers(service):
@@ -26,18 +26,16 @@ def dawdlers(service):
 
 
 @postgres_is_proven
-def test_sigterm_under_load_and_with_clients_that_dawdle_ends_in_ten_seconds(make, store):
-    service = make(store=store)
+def test_sigterm_under_load_does_not_wait_for_clients_that_dawdle(make, store):
+    service = make(store=store, server={"receipt_seconds": 10 * PATIENCE})
     for k in range(20):  # more than the sockets' buffers hold
         service.send(*(f"big-{k}-{j}" for j in range(10)), text="word " * 5000)
     clients = [Client(service, f"c{k}", k) for k in range(3)]
     for client in clients:
         client.start()
     slow = dawdlers(service)
-    time.sleep(1.0)
-    began = time.monotonic()
-    assert service.stop(30) == 0
-    assert time.monotonic() - began < 10
+    wait_for_work(clients)
+    assert service.stop() == 0
     for client in clients:
         client.ended.set()
         client.join()
@@ -55,9 +53,7 @@ def test_sigterm_while_another_program_holds_the_store_still_ends(make, store):
     try:
         with contextlib.suppress(httpx.TransportError):
             httpx.post(f"{service.url}/v1/events", json={"fields": {"text": "x"}}, timeout=0.5)
-        began = time.monotonic()
-        assert service.stop(60) == 0
-        assert time.monotonic() - began < 40  # the request's patience, then the checkpoint's
+        assert service.stop() == 0  # after the request's patience, then the checkpoint's
     finally:
         holder.let_go()
     service.start()

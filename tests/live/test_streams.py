@@ -1,12 +1,13 @@
 """Several streams in one process: each with its own store, tokens and addresses."""
 
 import re
-import time
+import socket
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.live.running import Running
+from tests.patience import PATIENCE
 
 TWO = """\
 title = {title!r}
@@ -17,6 +18,7 @@ learn_after = 0
 [server]
 port = 0
 disk_reserve = 0
+wrong_tokens_per_minute = 0
 """
 
 
@@ -63,7 +65,7 @@ def test_the_root_is_about_all_of_them(both):
     assert 'href="/fraud/label"' in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert both.get("/livez").json() == {"alive": True}
-    assert both.get("/readyz").json() == {"ready": True, "reasons": []}
+    assert both.get("/readyz").json() == {"ready": True, "reasons": [], "warnings": []}
     assert set(both.get("/version").json()) == {"version"}
     metrics = both.get("/metrics").text
     for name in ("spam", "fraud"):
@@ -72,6 +74,15 @@ def test_the_root_is_about_all_of_them(both):
     assert metrics.count("# TYPE askance_events_total counter") == 1
     assert both.get("/spam", follow_redirects=False).headers["location"] == "/spam/"
     assert both.get("/static/askance.css", follow_redirects=True).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/livez", "/readyz", "/version", "/metrics", "/spam", "/nowhere", "/spam/livez"])
+def test_without_tokens_the_root_is_for_this_machine_only_too(both, path):
+    for more in ({}, {"authorization": "Bearer made-up"}):
+        forwarded = both.get(path, headers={"x-forwarded-for": "10.1.2.3", **more})
+        assert (forwarded.status_code, forwarded.json()["code"]) == (403, "proxied")
+        foreign = both.get(path, headers={"host": "labels.example.org", **more})
+        assert (foreign.status_code, foreign.json()["code"]) == (421, "wrong_host")
 
 
 def test_each_stream_says_where_its_interface_begins(both):
@@ -95,7 +106,7 @@ def test_tokens_and_sessions_of_one_stream_are_worth_nothing_in_another(tmp_path
         headers = {"authorization": f"Bearer {secrets['spam']}"}
         assert service.get("/spam/v1/me", headers=headers).status_code == 200
         assert service.get("/fraud/v1/me", headers=headers).status_code == 401
-        with httpx.Client(base_url=service.url) as browser:
+        with httpx.Client(base_url=service.url, timeout=PATIENCE) as browser:
             sent_to = browser.get("/spam/label")
             assert (sent_to.status_code, sent_to.headers["location"]) == (303, "/spam/login?next=/spam/label")
             logged_in = browser.post("/spam/login", data={"token": secrets["spam"], "next": "/spam/label"})
@@ -112,6 +123,29 @@ def test_tokens_and_sessions_of_one_stream_are_worth_nothing_in_another(tmp_path
         service.stop()
 
 
+def test_the_first_file_says_how_the_world_reaches_all_of_them(tmp_path, nursery):
+    service = Several(tmp_path, nursery).create()
+    with service.files[0].open("a") as file:
+        file.write('public_url = "https://labels.example.org"\n')
+    secrets = {}
+    for name in ("spam", "fraud"):
+        service.store = str(service.folder / f"{name}.db")
+        secrets[name] = service.tokens(ana="label")["ana"]
+    service.start()
+    try:
+        headers = {"origin": "https://labels.example.org"}
+        with httpx.Client(base_url=service.url, headers=headers, timeout=PATIENCE) as browser:
+            for name, secret in secrets.items():
+                cookie = browser.post(f"/{name}/login", data={"token": secret}).headers["set-cookie"]
+                assert cookie.startswith("__Secure-askance_session=")
+                assert f"Path=/{name}" in cookie
+                assert "Secure" in cookie.split("; ")
+                sent = {"cookie": cookie.partition(";")[0]}
+                assert browser.get(f"/{name}/v1/me", headers=sent).json()["name"] == "ana"
+    finally:
+        service.stop()
+
+
 def test_both_survive_a_crash_and_stop_in_good_order(tmp_path, nursery):
     service = Several(tmp_path, nursery).create().start()
     for name in ("spam", "fraud"):
@@ -120,9 +154,7 @@ def test_both_survive_a_crash_and_stop_in_good_order(tmp_path, nursery):
     service.start()
     for name in ("spam", "fraud"):
         assert service.get(f"/{name}/v1/events/e1").json()["fields"] == {"text": name}
-    began = time.monotonic()
     assert service.stop() == 0
-    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -141,6 +173,14 @@ def test_streams_that_cannot_live_side_by_side_are_refused(tmp_path, nursery, ch
     path.write_text(path.read_text().replace(old, new, 1))
     out, err = tmp_path / "out", tmp_path / "err"
     child = nursery.start(service.serve_words(), tmp_path, out, err)
-    assert child.wait(60) == 2
+    assert child.wait() == 2
     assert sentence in err.read_text()
     assert err.read_text().count("\n") == 1
+
+
+def test_a_request_without_a_path_is_not_found(both):
+    for line in (b"OPTIONS *", b"GET http://localhost", b"GET /%00", b"GET /spam%00/x", b"GET /spam/static/%00"):
+        with socket.create_connection(("127.0.0.1", both.port)) as one:
+            one.sendall(line + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert one.recv(100)[9:12] < b"500", line
+    assert "Traceback" not in (both.folder / "log.txt").read_text()

@@ -1,7 +1,8 @@
 """The same person answers twice, as with a laptop and a phone; labels for bad data; leases that were given back."""
 
 import json
-import time
+
+from tests.patience import wait_until
 
 
 def answers_of(service, event="a"):
@@ -121,9 +122,10 @@ def test_the_same_label_id_gives_the_same_response_for_ever(make):
 
 
 def test_a_lease_that_was_given_back_is_not_renewed(make):
-    service = make(queue={"lease": 2})
-    service.send("a")
-    ana, ben = (service.as_user(secret) for secret in service.tokens(ana="label", ben="label").values())
+    def team(lease):
+        service = make(queue={"lease": lease})
+        service.send("a")
+        return [service.as_user(secret) for secret in service.tokens(ana="label", ben="label").values()]
 
     def call(person, what, **body):
         return person.post(f"/v1/asks/1/{what}", json=body)
@@ -131,6 +133,7 @@ def test_a_lease_that_was_given_back_is_not_renewed(make):
     def take(person):
         return person.post("/v1/asks/next").json()["asks"][0]["token"]
 
+    ana, ben = team(600)
     token = take(ben)
     assert call(ben, "renew", token=token).status_code == 200
     assert call(ben, "release", token=token).json()["outcome"] == "released"
@@ -140,9 +143,11 @@ def test_a_lease_that_was_given_back_is_not_renewed(make):
     assert call(ben, "skip", token=token, reason="unsure").json()["outcome"] == "returned"
     for person in (ana, ben):
         assert call(person, "renew", token=token).json()["code"] == "stale_token"
+
     # one that ran out, and that nobody took, is its holder's still
+    ana, ben = team(1)
+    assert call(ben, "skip", token=take(ben), reason="unsure").json()["outcome"] == "returned"
     token = take(ana)
-    while ben.post("/v1/asks/next").headers["x-askance-reason"] == "all_leased":
-        time.sleep(0.05)
+    wait_until(lambda: ben.post("/v1/asks/next").headers["x-askance-reason"] != "all_leased", "the end of a lease")
     assert call(ben, "renew", token=token).json()["code"] == "stale_token"
     assert call(ana, "renew", token=token).status_code == 200

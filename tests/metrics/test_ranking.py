@@ -10,7 +10,8 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askance import metrics
+from askance.metrics import summarise
+from askance.metrics.ranking import area
 
 scored = st.lists(
     st.tuples(st.booleans(), st.one_of(st.integers(-3, 3).map(float), st.floats(-1e300, 1e300))),
@@ -25,7 +26,7 @@ def test_auc_is_the_share_of_pairs_in_the_right_order(events: list[tuple[bool, f
     below = [s for is_positive, s in events if not is_positive]
     won = sum((a > b) + 0.5 * (a == b) for a in above for b in below)
     truth, score = zip(*events, strict=True)
-    assert metrics.auc(truth, score, True) == won / (len(above) * len(below))
+    assert area(np.array(truth), np.array(score)) == won / (len(above) * len(below))
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 12])
@@ -34,22 +35,22 @@ def test_auc_agrees_with_scikit_learn_with_and_without_ties(decimals: int) -> No
     truth = np.where(rng.random(5_000) < 0.1, "spam", "ham")
     score = np.round(rng.standard_normal(5_000) + (truth == "spam"), decimals)
     expected = sklearn.metrics.roc_auc_score(truth == "spam", score)
-    assert metrics.auc(truth, score, "spam") == pytest.approx(expected, abs=1e-12)
+    assert area(truth == "spam", score) == pytest.approx(expected, abs=1e-12)
 
 
 def test_auc_of_constant_scores_is_one_half() -> None:
-    assert metrics.auc([1, -1, -1], [0.0, 0.0, 0.0], 1) == 0.5
+    assert area(np.array([True, False, False]), np.zeros(3)) == 0.5
 
 
 def test_auc_ranks_infinite_scores() -> None:
-    assert metrics.auc([1, -1, 1, -1], [math.inf, 0.0, 1.0, -math.inf], 1) == 1.0
+    assert area(np.array([True, False, True, False]), np.array([math.inf, 0.0, 1.0, -math.inf])) == 1.0
 
 
-@pytest.mark.parametrize("truth", [[], [1, 1], [-1, -1]])
-def test_auc_is_nan_without_a_pair_to_compare(truth: list[int]) -> None:
-    assert math.isnan(metrics.auc(truth, [0.5] * len(truth), 1))
+@pytest.mark.parametrize("truth", [[], [True, True], [False, False]])
+def test_auc_is_nan_without_a_pair_to_compare(truth: list[bool]) -> None:
+    assert math.isnan(area(np.array(truth, bool), np.full(len(truth), 0.5)))
 
 
-def test_auc_refuses_nan_scores_and_names_the_event() -> None:
-    with pytest.raises(ValueError, match="score is NaN at event 1"):
-        metrics.auc([1, -1], [0.0, math.nan], 1)
+def test_nan_scores_are_refused_and_the_event_is_named() -> None:
+    with pytest.raises(ValueError, match="margin is NaN at event 1"):
+        summarise([1, -1], [1, 1], [True, True], classes=[-1, 1], margin=[0.0, math.nan])

@@ -71,7 +71,7 @@ PAPER_3 = {
 }
 PAPER_4 = {
     "OAAL": (u.PassiveAggressive1, q.asymmetric_margin),
-    "SOAL-CS": (u.AsymmetricAdaptive, q.variance),
+    "SOAL-CS": (u.CostSensitiveAdaptive, q.variance),
     "OA3": (u.AsymmetricAdaptive, q.asymmetric_variance),
     "OA3-diag": (u.AsymmetricAdaptiveDiagonal, q.asymmetric_variance),
     "SOA3": (u.AsymmetricAdaptiveSketched, q.asymmetric_variance),

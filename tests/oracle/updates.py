@@ -214,6 +214,39 @@ class AdaptiveRegularizationDiagonal(AdaptiveRegularization):
             self.mu += self.eta * y * self.sigma * x
 
 
+class AdaptiveRegularizationAlongOld(AdaptiveRegularization):
+    """Paper 3, Eq. 1 and 2: the mean moves along the old covariance."""
+
+    def update(self, x, y, weight):
+        if 1 - y * self.margin(x) > 0:
+            Sx = self.Sigma @ x
+            self.mu += self.eta * y * Sx
+            self.Sigma = self.Sigma - np.outer(Sx, Sx) / (self.gamma + x @ Sx)
+
+
+class AdaptiveRegularizationDiagonalAlongOld(AdaptiveRegularizationDiagonal):
+    """Paper 3, Eq. 4, and Eq. 5 with the old variances."""
+
+    def update(self, x, y, weight):
+        if 1 - y * self.margin(x) > 0:
+            self.mu += self.eta * y * self.sigma * x
+            self.sigma = self.sigma - (self.sigma * x) ** 2 / (self.gamma + self.variance(x))
+
+
+class CostSensitiveAdaptive(AdaptiveRegularization):
+    """SOAL-CS of paper 4: SOAL with the loss max(0, rho_y - y p)."""
+
+    def __init__(self, d, eta, gamma, rho):
+        super().__init__(d, eta, gamma)
+        self.margin_of, self.jumps = {1: rho, -1: 1.0}, (1.0, rho)
+
+    def update(self, x, y, weight):
+        if self.margin_of[y] - y * self.margin(x) > 0:
+            Sx = self.Sigma @ x
+            self.Sigma = self.Sigma - np.outer(Sx, Sx) / (self.gamma + x @ Sx)
+            self.mu += self.eta * y * self.Sigma @ x
+
+
 class AsymmetricAdaptive(AdaptiveRegularization):
     """Paper 4, Algorithm 2: the mean of the positive class moves rho times as far."""
 
@@ -286,6 +319,28 @@ class AsymmetricAdaptiveSketched(Rule):
 
     def weights(self):
         return self.mu[None, :]
+
+
+class AsymmetricAdaptiveBlockSketched(AsymmetricAdaptiveSketched):
+    """SOA3 whose directions turn every so many rounds (the remark after Algorithm 5): in between they stand still."""
+
+    def __init__(self, d, eta, gamma, rho, sketch_size=5, sketch_seed=0, sketch_every=5):
+        super().__init__(d, eta, gamma, rho, sketch_size, sketch_seed)
+        self.every, self.waiting, self.turns = sketch_every, 0, np.zeros_like(self.V)
+
+    def update(self, x, y, weight):
+        loss, x_hat = 1 - y * self.margin(x), x / np.sqrt(self.gamma)
+        self.k += 1
+        z = self.V @ x_hat
+        self.eigenvalues = (1 - 1 / self.k) * self.eigenvalues + z**2 / self.k
+        self.turns += np.outer(z, x_hat) / self.k
+        self.waiting += 1
+        if self.waiting == self.every:
+            self.V = gram_schmidt(self.V + self.turns, np.eye(len(x)))
+            self.waiting, self.turns = 0, np.zeros_like(self.V)
+        if loss > 0:
+            g = -self.rho_of[y] * y * x
+            self.mu -= self.eta * (g - self.V.T @ (self.kept() * (self.V @ g)))
 
 
 class AsymmetricAdaptiveSparseSketched(AsymmetricAdaptiveSketched):
@@ -372,14 +427,16 @@ class MirrorDescent(DualAveraging):
 class Probit(Rule):
     """Paper 5, Eq. 7, 8, 11 and 12 with a diagonal covariance and the memory factor of section 3.2.
 
-    delta has 1/(v + 1) where the paper prints 1/sqrt(v + 1). Forgetting stops at the prior's variance.
+    The whole prior is raised to the power of the memory factor, so that features which an event does not have
+    forget as well. delta has 1/(v + 1) where the paper prints 1/sqrt(v + 1). Forgetting stops at the prior's
+    variance. local_decay is not the paper's: a further factor, for the features that the event has.
     """
 
     weighted = True
 
-    def __init__(self, d, prior_variance, decay):
+    def __init__(self, d, prior_variance, decay, local_decay=1.0):
         self.m, self.S = np.zeros(d), np.full(d, float(prior_variance))
-        self.prior_variance, self.decay = prior_variance, decay
+        self.prior_variance, self.decay, self.local_decay = prior_variance, decay, local_decay
 
     def margin(self, x):
         return self.m @ x
@@ -389,16 +446,15 @@ class Probit(Rule):
 
     def update(self, x, y, weight):
         beta = weight if self.weighted else 1.0
+        gamma = self.decay * np.where(x != 0, self.local_decay, 1.0)
         spread = self.variance(x) + 1
         z = y * self.margin(x) / np.sqrt(spread)
         r = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))  # N(z) / Phi(z)
         alpha, delta = y * r / np.sqrt(spread), r * (r + z) / spread
         S1, m1 = self.S - delta * (self.S * x) ** 2, self.m + alpha * self.S * x
-        precision = beta / S1 + (self.decay - beta) / self.S
-        m_new = (beta * m1 / S1 + (self.decay - beta) * self.m / self.S) / precision
-        seen = x != 0  # memory fades only where something was learned
-        self.m = np.where(seen, m_new, self.m)
-        self.S = np.where(seen, np.minimum(self.prior_variance, 1 / precision), self.S)
+        precision = beta / S1 + (gamma - beta) / self.S
+        self.m = (beta * m1 / S1 + (gamma - beta) * self.m / self.S) / precision
+        self.S = np.minimum(self.prior_variance, 1 / precision)
 
     def weights(self):
         return self.m[None, :]
@@ -407,6 +463,41 @@ class Probit(Rule):
 class ProbitBiased(Probit):
     """Section 6: the selected events are equally weighted."""
 
+    weighted = False
+
+
+class ProbitFull(Rule):
+    """Paper 5, Eq. 7, 8, 11 and 12 with a full covariance, without forgetting."""
+
+    weighted = True
+
+    def __init__(self, d, prior_variance):
+        self.m, self.S = np.zeros(d), prior_variance * np.eye(d)
+
+    def margin(self, x):
+        return self.m @ x
+
+    def variance(self, x):
+        return x @ self.S @ x
+
+    def update(self, x, y, weight):
+        beta = weight if self.weighted else 1.0
+        spread = self.variance(x) + 1
+        z = y * self.margin(x) / np.sqrt(spread)
+        r = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))  # N(z) / Phi(z)
+        alpha, delta = y * r / np.sqrt(spread), r * (r + z) / spread
+        Sx = self.S @ x
+        m1, S1 = self.m + alpha * Sx, self.S - delta * np.outer(Sx, Sx)
+        prior, matched = np.linalg.inv(self.S), np.linalg.inv(S1)
+        S_new = np.linalg.inv(prior + beta * (matched - prior))
+        self.m = S_new @ (beta * matched @ m1 + (1 - beta) * prior @ self.m)
+        self.S = (S_new + S_new.T) / 2
+
+    def weights(self):
+        return self.m[None, :]
+
+
+class ProbitFullBiased(ProbitFull):
     weighted = False
 
 
@@ -505,8 +596,52 @@ class MDualAveraging(PerClass):
             self.move(g)
 
 
+class Costly(MDualAveraging):
+    """Mistakes cost C[y, r], in units of the cheapest; the loss of a rival r is C[y, r] max(0, 1 - (s_y - s_r))."""
+
+    def __init__(self, d, classes, eta, delta, C):
+        super().__init__(d, classes, eta, delta)
+        self.C = C / C[C > 0].min()
+
+    def update(self, x, y, weight):
+        scores = self.scores(x)
+        losses = self.C[y] * np.maximum(0, 1 - (scores[y] - scores))  # 0 for y itself, as C[y, y] is
+        if losses.max() > 0:
+            rival = np.argmax(losses)
+            g = np.zeros_like(self.W)
+            g[y], g[rival] = -self.C[y, rival] * x, self.C[y, rival] * x
+            self.G, self.q = self.G + g, self.q + g**2
+            self.move(g)
+
+
 class MMirrorDescent(MDualAveraging):
     """Paper 2, Eq. 6."""
 
     def move(self, g):
         self.W = self.W - self.eta * g / self.H()
+
+
+class CostlyMirrorDescent(Costly):
+    """The same with the step of Eq. 6."""
+
+    move = MMirrorDescent.move
+
+
+class CostlyOfTwo(DualAveraging):
+    """Two classes and one vector: the gradient of an event weighs what missing it costs."""
+
+    def __init__(self, d, eta, delta, missed, false_alarm):
+        super().__init__(d, eta, delta)
+        self.missed, self.false_alarm = (cost / min(missed, false_alarm) for cost in (missed, false_alarm))
+
+    def update(self, x, y, weight):
+        if 1 - y * self.margin(x) > 0:
+            g = -y * (self.missed if y > 0 else self.false_alarm) * x
+            self.G, self.q = self.G + g, self.q + g**2
+            self.move(g)
+
+
+class CostlyMirrorDescentOfTwo(CostlyOfTwo):
+    """The same with the step of Eq. 2."""
+
+    move = MirrorDescent.move

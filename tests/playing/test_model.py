@@ -1,12 +1,17 @@
 """A model with its stream in one file."""
 
+import csv
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import askance
 from askance.errors import ModelFileError
 from askance.features.rows import RowFeatures
-from askance.playing import Model
+from askance.playing import Model, play
+from askance.playing.pipe import Pipe
 
 
 @pytest.fixture
@@ -56,3 +61,37 @@ def test_a_file_that_cannot_be_written_is_one_sentence_and_the_old_one_stays(mod
         model.save(tmp_path / "m")
     assert (tmp_path / "m").read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_model_that_an_earlier_version_saved_goes_on_and_takes_raw_events(tmp_path):
+    """``models/format-5.model`` was saved by the code of format 5, which then decided about more rows as told there."""
+    folder = Path(__file__).parent / "models"
+    kept = json.loads((folder / "format-5.json").read_text())
+    rows = [dict(row) for row in kept["rows"]]
+    labels = [row.pop("label") for row in rows]
+    trace = askance.load(folder / "format-5.model").run(rows, labels)
+    assert trace.margin.tolist() == kept["margin"]
+    assert trace.asked.tolist() == kept["asked"]
+    with (tmp_path / "more.csv").open("w", newline="") as file:
+        lines = csv.DictWriter(file, kept["rows"][0])
+        lines.writeheader()
+        lines.writerows(kept["rows"])
+    again = Model.load(folder / "format-5.model")
+    assert again.about["algorithm"] == "SOAL-diag"
+    played = play(tmp_path / "more.csv", resume=again, save=tmp_path / "m")
+    assert played.totals.events == len(rows)
+    assert askance.load(tmp_path / "m").fields_ == {
+        "size": "number", "country": "category", "text": "text", "sent": "date",
+    }  # fmt: skip
+
+
+def test_a_model_that_python_saved_after_raw_events_goes_on_in_a_pipe(tmp_path):
+    clf = askance.make("PAA-I", random_state=0)
+    clf.fit([{"text": "win a prize"}, {"text": "lunch today"}] * 5, ["spam", "ham"] * 5)
+    clf.save(tmp_path / "m")
+    expected = clf.ask({"text": "a prize"})
+    reply = Pipe.of(Model.load(tmp_path / "m")).answer(b'{"text": "a prize"}')
+    assert (reply["label"], reply["margin"]) == (expected.label, expected.margin)
+    askance.make("PAA-I", random_state=0).fit([[1.0], [2.0]], [0, 1]).save(tmp_path / "arrays")
+    with pytest.raises(ModelFileError, match="not how events become its columns"):
+        Model.load(tmp_path / "arrays")

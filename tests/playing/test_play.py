@@ -10,7 +10,7 @@ from tests.data import load
 import askance
 from askance.errors import InvalidInput
 from askance.playing import Progress, play
-from askance.playing.choice import Choice
+from askance.playing.algorithm_spec import AlgorithmSpec
 
 
 def lines(n, width):
@@ -35,7 +35,7 @@ def test_a_stream_that_grows_wider_plays_as_if_its_width_had_been_known(name):
             column, value = pair.split(":")
             X[row, int(column) - 1] = float(value)
     X = sp.csr_matrix(X)
-    outcome = play(io.BytesIO(content), Choice(name, intercept=True), batch_rows=50, scale="none")
+    outcome = play(io.BytesIO(content), AlgorithmSpec(name, intercept=True), batch_rows=50, scale="none")
     expected = askance.make(name, intercept=True, random_state=0).run(X, y)
     assert outcome.totals.labels == int(expected.asked.sum())
     assert outcome.totals.right == int((expected.predicted == expected.truth).sum())
@@ -56,6 +56,6 @@ def test_a_stream_without_labels_is_refused():
 
 def test_a_data_set_plays_by_its_name():
     load("w8a")  # skips without it
-    outcome = play("w8a", Choice("PAA-I", {"delta": 0.1}))
+    outcome = play("w8a", AlgorithmSpec("PAA-I", {"delta": 0.1}))
     assert outcome.totals.events == 64_700
     assert outcome.preparation == "numbered features to unit length; intercept"

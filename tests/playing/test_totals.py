@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import askance
-from askance.playing.totals import MOST_BINS, Course, Totals
+from askance.playing.totals import MOST_BINS, AccuracyCurve, Totals
 
 
 @pytest.mark.parametrize("name", ["PAA-I", "UOAL-entropy", "MPAA-I"])
@@ -30,7 +30,7 @@ def test_the_totals_of_pieces_equal_the_summary_of_the_whole(name):
 @pytest.mark.parametrize("piece", [1_000, 7_777])
 def test_the_course_is_the_share_of_right_predictions_piece_by_piece(n, piece):
     right = np.random.default_rng(0).random(n) < np.linspace(0.2, 1.0, n)
-    course = Course()
+    course = AccuracyCurve()
     for start in range(0, n, piece):
         course.add(right[start : start + piece])
     size = 1
@@ -50,7 +50,7 @@ def test_the_course_is_the_share_of_right_predictions_piece_by_piece(n, piece):
 @pytest.mark.parametrize("n", [5, 33, 65, 129, 1_025, 4_097, 50_000])
 @pytest.mark.parametrize("most", [4, 20, 32])
 def test_the_pieces_of_a_course_are_equal_but_for_the_last_and_that_is_no_crumb(n, most):
-    course = Course()
+    course = AccuracyCurve()
     course.add(np.arange(n) < n - 1)  # only the last event is wrong
     pieces = course.pieces(most)
     assert pieces[0].first == 1

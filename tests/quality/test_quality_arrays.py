@@ -11,9 +11,10 @@ import askance
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
 from askance.metrics import calibration_error, summarise
 from askance.quality import estimate, estimate_columns
+from askance.quality.mistakes import ESTIMATED
 from askance.stream.generators import messages
 
-COUNTED = ["accuracy", "precision", "recall", "f1", "specificity", "balanced_accuracy", "sum", "cost"]
+COUNTED = ["accuracy", *(metric.name for metric in ESTIMATED)]
 
 
 def columns(seed, n=3000, error=0.1, floor=0.05):

@@ -68,11 +68,11 @@ def test_lost_answers_do_not_bias_scores_and_averages_over_classes():
 
         chance = np.where(unsure, rng.uniform(0.3, 0.7, n), np.where(rng.random(n) < 0.5, 0.05, 0.95))
         positive = (rng.random(n) < chance * 0.8).astype(int)
-        said = (chance > 0.5).astype(int)
+        predicted_class = (chance > 0.5).astype(int)
         both = estimate_columns(
-            said, probability, answered, positive, classes=[0, 1], asked=asked, probability_positive=chance
+            predicted_class, probability, answered, positive, classes=[0, 1], asked=asked, probability_positive=chance
         )
-        exact = summarise(positive, said, asked, classes=[0, 1], margin=chance - 0.5)
+        exact = summarise(positive, predicted_class, asked, classes=[0, 1], margin=chance - 0.5)
         areas.append(both.auc.value - exact["auc"])
         errors.append(both.calibration_error.value - calibration_error(positive, chance, 1))
     assert np.mean(shares) == pytest.approx(0.0, abs=0.003)

@@ -9,22 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.learner.octaves import octave_of
 from askance.metrics.probability import calibration_bins
 from askance.quality import Monitor, estimate_columns
+from askance.quality.ask_bins import ask_bin_of
 from askance.quality.bins import (
     BINS_PER_SIDE,
     as_score,
     as_scores,
+    ask_bins,
     many_odds,
-    octaves,
     odds,
     probability_bin,
     score_bin,
     score_bins,
     score_key,
     score_keys,
-    top_octave,
+    top_exponent,
 )
 
 
@@ -47,11 +47,11 @@ def stream(seed, n, classes):
 def test_the_shares_of_the_classes_are_those_of_all_events_not_of_the_answers(classes):
     rng = np.random.default_rng(5)
     truth = rng.choice(classes, 20_000, p=[0.6, *[0.4 / (classes - 1)] * (classes - 1)])
-    said = np.where(rng.random(len(truth)) < 0.8, truth, rng.integers(0, classes, len(truth)))
-    probability = np.where(said == 0, 0.02, 0.3)  # the frequent class is seldom asked about
+    predicted_class = np.where(rng.random(len(truth)) < 0.8, truth, rng.integers(0, classes, len(truth)))
+    probability = np.where(predicted_class == 0, 0.02, 0.3)  # the frequent class is seldom asked about
     asked = rng.random(len(truth)) < probability
     monitor = Monitor(list(range(classes)), window=5000)
-    for s, p, a, t in zip(said.tolist(), probability.tolist(), asked.tolist(), truth.tolist(), strict=True):
+    for s, p, a, t in zip(predicted_class.tolist(), probability.tolist(), asked.tolist(), truth.tolist(), strict=True):
         ticket = monitor.event(s, p, a)
         if a:
             monitor.answer(ticket, t)
@@ -108,13 +108,15 @@ def test_monitor_and_arrays_agree_to_the_last_bit_whatever_the_order_of_the_answ
 @settings(max_examples=200, deadline=None)
 @given(st.floats(0, 1), st.floats(allow_nan=False, allow_infinity=False))
 def test_one_by_one_and_many_at_once_are_filed_alike(share, score):
-    h = octave_of(share)
+    h = ask_bin_of(share)
     shares = np.array([share])
-    assert octaves(shares)[0] == h
+    assert ask_bins(shares)[0] == h
     assert many_odds(shares, np.array([h]))[0] == odds(share, h)
     key = score_key(score)
     assert score_keys(np.array([score]))[0] == key
-    assert score_bins(np.array([key]), top_octave(np.array([key])))[0] == score_bin(key, top_octave(np.array([key])))
+    assert score_bins(np.array([key]), top_exponent(np.array([key])))[0] == score_bin(
+        key, top_exponent(np.array([key]))
+    )
     assert as_scores(shares)[0] == as_score(share)
     assert calibration_bins(shares)[0] == probability_bin(share)
 
@@ -123,7 +125,7 @@ def test_one_by_one_and_many_at_once_are_filed_alike(share, score):
 @given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.floats(-1e300, 1e300))
 def test_a_larger_score_never_has_a_smaller_bin(one, other, largest):
     keys = np.array([score_key(one), score_key(other), score_key(largest)])
-    bins = score_bins(keys, top_octave(keys))
+    bins = score_bins(keys, top_exponent(keys))
     assert (bins[0] <= bins[1]) == (one <= other) or bins[0] == bins[1]
     assert 0 <= bins.min() <= bins.max() <= 2 * BINS_PER_SIDE
 
@@ -182,7 +184,7 @@ def test_labels_nobody_drew_do_not_count():
 
 
 def test_the_oldest_asked_event_is_forgotten_first():
-    monitor = Monitor(["a", "b"], keep=2)
+    monitor = Monitor(["a", "b"], max_pending=2)
     first, second, third = (monitor.event("a", 0.5, True) for _ in range(3))
     assert not monitor.answer(first, "a")
     assert monitor.answer(second, "a")
@@ -201,10 +203,10 @@ def test_an_answer_later_than_the_window_counts_overall_only():
 
 
 def test_the_state_does_not_grow_with_the_stream():
-    monitor = Monitor([0, 1], window=100, keep=100)
+    monitor = Monitor([0, 1], window=100, max_pending=100)
 
     def size():
-        parts = [monitor._ledger.tally, monitor._ledger.by_probability]
+        parts = [monitor._ledger.counts, monitor._ledger.by_probability]
         return sum(getattr(part, name).size for part in parts for name in part.NAMES) + monitor._recent.rows.size
 
     play(monitor, stream(0, 200, 2), range(200))
@@ -215,7 +217,7 @@ def test_the_state_does_not_grow_with_the_stream():
     ):
         monitor.event(p, q, a)
     assert size() == before
-    assert len(monitor._open) <= 100
+    assert len(monitor._asked) <= 100
 
 
 def test_scores_missing_somewhere_mean_no_area():
@@ -254,7 +256,7 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(call, sentence):
     assert monitor.to_dict() == before
 
 
-@pytest.mark.parametrize("wrong", [{"window": 0}, {"keep": 0}, {"window": 1.5}, {"level": 2.0}, {"c_p": 3.0}])
+@pytest.mark.parametrize("wrong", [{"window": 0}, {"max_pending": 0}, {"window": 1.5}, {"level": 2.0}, {"c_p": 3.0}])
 def test_a_monitor_refuses_impossible_settings(wrong):
     with pytest.raises(InvalidParameter):
         Monitor(["a", "b"], **wrong)

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from askance.errors import BadLine, InvalidInput
+from askance.missing import is_missing
 from askance.stream import buffer
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -60,7 +61,7 @@ def libsvm_row(place, tokens, first_index):
                 return place, BAD
             continue
         index, colon, value = token.partition(b":")
-        value = number(value.decode("latin-1"))
+        value = 0.0 if value and is_missing(value) else number(value.decode("latin-1"))
         if not (re.fullmatch(rb"[0-9]+", index) and colon and value is not None):
             return place, BAD
         if not first_index <= int(index) <= 2**31 - 3:
@@ -141,6 +142,10 @@ def column_of(field, value, bits=18):
 
     seed = murmurhash3_32(field.encode(), seed=0, positive=True)
     return murmurhash3_32(value.encode("utf-8", "surrogatepass"), seed=seed, positive=True) % 2**bits
+
+
+def category_column(field, value, bits=18):
+    return column_of(field, "" if is_missing(value) else value, bits)
 
 
 def ngrams(text, longest=2):

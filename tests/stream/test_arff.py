@@ -94,7 +94,7 @@ def test_sparse_rows_of_ones_get_unit_length_also_after_a_pause():
         ("1,green,note,yes", "column 2 ('the colour'): 'green' is not one of its declared values"),
         ("1,red,note,maybe", "column 4 ('class'): the label 'maybe' is not one of the declared ones"),
         ("1,'red,note,yes", "a quote is opened and never closed"),
-        ("nan,red,note,yes", "'nan' cannot be learned from"),
+        ("inf,red,note,yes", "'inf' is not finite"),
     ],
 )
 def test_a_bad_dense_row_is_told(line, reason):
@@ -191,7 +191,7 @@ def test_whatever_is_written_comes_back(rows, piece, is_sparse):
         slow.use_pieces(patch, piece)
         found, labels = rows_of(content)
     for row, (number, value, truth), label in zip(found, rows, labels, strict=True):
-        expected = {1 + slow.column_of("b", VALUES[value], 12): 1.0}
+        expected = {1 + slow.category_column("b", VALUES[value], 12): 1.0}
         if number != "?" and float(number) != 0.0:
             expected[0] = float(number)
         assert row == expected

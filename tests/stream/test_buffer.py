@@ -9,7 +9,7 @@ from tests.stream import slow
 
 from askance.errors import BadLine, InvalidInput
 from askance.stream import buffer
-from askance.stream.buffer import Buffer, shown
+from askance.stream.buffer import Buffer, format_token
 from askance.stream.source import Input
 
 texts = st.lists(st.sampled_from([b"a", b"bb" * 20, b"", b"\n", b"\r", b"\r\n"]), max_size=30).map(b"".join)
@@ -61,9 +61,18 @@ def test_lines_are_skipped_wherever_a_piece_ends(monkeypatch):
 
 def test_only_some_megabytes_are_looked_at(monkeypatch):
     monkeypatch.setattr(buffer, "SAMPLE", 100)
+    monkeypatch.setattr(buffer, "SAMPLE_LINES", 12)
     content = b"0123456789\n" * 1000
     assert len(open_buffer(content).first_lines(1000)) < 200
-    assert open_buffer(b"x" * 5000 + b"\ny\n").first_lines(2) == b"x" * 5000 + b"\n"
+    assert open_buffer(b"x" * 5000 + b"\ny\n").first_lines(2) == b"x" * 5000 + b"\ny\n"
+    assert open_buffer(b"x" * 5000 + b"\n" + b"y\n" * 50).first_lines(50) == b"x" * 5000 + b"\n" + b"y\n" * 11
+
+
+def test_looking_at_the_first_lines_takes_no_more_memory_than_the_longest_line_may(monkeypatch):
+    monkeypatch.setattr(buffer, "SAMPLE", 100)
+    monkeypatch.setattr(buffer, "PIECE", 100)
+    monkeypatch.setattr(buffer, "LONGEST_LINE", 1000)
+    assert len(open_buffer((b"x" * 300 + b"\n") * 50).first_lines(50)) == 3 * 301
 
 
 def test_a_byte_order_mark_is_left_out_at_the_beginning_only():
@@ -84,5 +93,5 @@ def test_lines_that_are_too_long_are_told_and_passed_over(monkeypatch):
 
 
 def test_pieces_of_lines_are_shown_on_one_line():
-    assert shown(b"abc\n\xff") == r"'abc\n\\xff'"
-    assert len(shown(b"x" * 1000)) < 50
+    assert format_token(b"abc\n\xff") == r"'abc\n\\xff'"
+    assert len(format_token(b"x" * 1000)) < 50

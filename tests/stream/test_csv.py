@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.stream import slow
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.missing import is_missing
 from askance.stream import open_stream
 
 
@@ -200,14 +201,14 @@ GOOD = "a,b,y\n" + "1,2,0\n" * 30
         (b"1,2", None, "it has 2 cells where 3 are expected."),
         (b"1,2,3,4", None, "it has 4 cells where 3 are expected."),
         (b"x,2,0", "column 1 ('a')", "'x' is not a number."),
-        (b"1,nan,0", "column 2 ('b')", "'nan' cannot be learned from; leave the value out or empty if it is missing."),
+        (b"1,-inf,0", "column 2 ('b')", "'-inf' is not finite; clip it or leave the line out."),
         (b"1,-Inf,0", "column 2 ('b')", "'-Inf' is not finite; clip it or leave the line out."),
         (b"1,1e300,0", "column 2 ('b')", "'1e300' is too large, its square overflows; scale the feature first."),
         (b"1,1_000,0", "column 2 ('b')", "'1_000' is not a number."),
         (b"1,2,x", "column 3 ('y')", "the label 'x' is not a whole number as the labels before it are; "),
         (b'1,"2"x,0', "character 6", "something follows a closing quote before the cell ends."),
         (b"1,\x00,0", "character 3", "it contains a zero byte, which no text does."),
-        (b"1,\xff,0", "column 2 ('b')", "it is not UTF-8 text."),
+        (b"1,\xff,0", "column 2 ('b')", "it is not UTF-8 text; if it"),
     ],
 )
 def test_a_bad_line_is_told_with_file_line_column_and_reason(line, column, reason):
@@ -298,10 +299,10 @@ def expected_rows(records, names):
     for _, found in records:
         row = {}
         for name, cell in zip(names[:-1], found[:-1], strict=True):
-            column = slow.column_of(name, cell, 12)
+            column = slow.category_column(name, cell, 12)
             row[column] = row.get(column, 0.0) + 1.0
         rows.append(row)
-        labels.append(found[-1] or None)
+        labels.append(None if is_missing(found[-1]) else found[-1].strip())
     return rows, labels
 
 

@@ -74,7 +74,7 @@ def test_no_message_can_run_out_of_luck() -> None:
 
 
 def test_rare_topics_come_up_but_seldom() -> None:
-    picked = [pick_early(range(10), luck) for luck in np.linspace(0, 1, 10_000, endpoint=False)]
+    picked = [pick_early(range(10), rng) for rng in np.linspace(0, 1, 10_000, endpoint=False)]
     counts = np.bincount(picked)
     assert len(counts) == 10
     assert (np.diff(counts) <= 0).all()

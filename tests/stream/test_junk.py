@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askance.errors import AskanceError, InvalidInput, InvalidParameter
-from askance.features.kinds import listed
+from askance.features.kinds import format_names
 from askance.stream import open_stream
 
 
@@ -34,7 +34,7 @@ def test_a_bad_first_row_of_a_file_without_names_is_only_a_bad_line():
 
 
 def test_names_in_messages_have_nothing_that_moves_a_terminal():
-    assert listed(["a\x1b[31m\x00b", "\u202eevil", "x" * 99]) == f"a?[31m?b, ?evil, {'x' * 27}..."
+    assert format_names(["a\x1b[31m\x00b", "\u202eevil", "x" * 99]) == f"a?[31m?b, ?evil, {'x' * 27}..."
     with pytest.raises(InvalidParameter, match=r"there are: a\?\[31m, b\.") as caught:
         open_stream(io.BytesIO(b'{"a\\u001b[31m": 1, "b": 2}\n'), format="jsonl", label="nope")
     assert str(caught.value).isprintable()

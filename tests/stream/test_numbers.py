@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from askance.learner.compile import specialise
+from askance.compile import specialise
 from askance.stream.numbers import HARD, NOT_A_NUMBER, NUMBER, read_number, tables
 
 

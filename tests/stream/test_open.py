@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.stream import slow
 
-from askance.errors import InvalidInput, InvalidParameter
+from askance.errors import InvalidParameter
 from askance.stream import Batch, open_stream
 from askance.stream.open import format_of
 
@@ -39,18 +39,12 @@ def test_the_format_is_told_by_the_content(format):
         (b"@ATTRIBUTE a real\n", "arff"),
         (b"PK\x03\x04...", "npz"),
         (b"PAR1...", "parquet"),
+        (b'\n[\n  {\n    "a": 1\n  }\n]\n', "jsonl"),
         (b"", "csv"),
     ],
 )
 def test_formats_are_told_apart(content, format):
     assert format_of(content, "x") == format
-
-
-@pytest.mark.parametrize("content", [b'[{"a": 1}]', b'[{"a": 1},\n {"a": 2}]\n', b'\n[\n  {\n    "a": 1\n  }\n]\n'])
-@pytest.mark.parametrize("format", [None, "jsonl"])
-def test_a_json_array_is_refused_with_the_way_out(content, format):
-    with pytest.raises(InvalidInput, match="this is a JSON array; one object per line is needed"):
-        open_stream(io.BytesIO(content), format=format)
 
 
 @pytest.mark.parametrize(

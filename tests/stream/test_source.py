@@ -200,3 +200,11 @@ def test_a_file_with_names_after_one_without_is_refused(skip_bad_lines, tmp_path
         InvalidInput, match="'b.csv' begins with a line of names, size, age, label, but 'a.csv' does not"
     ):
         slow.played(open_stream(tmp_path, skip_bad_lines=skip_bad_lines))
+
+
+@pytest.mark.parametrize("content", [b'{"a": 1, "y": 0}', CONTENT], ids=["one line without an end", "many lines"])
+def test_a_second_look_shows_what_the_first_did_and_changes_nothing(content):
+    source = Source(io.BytesIO(content))
+    for _ in range(3):
+        assert source.look(500, 1 << 16) == content
+    assert source.open(0).read(1 << 16) == content

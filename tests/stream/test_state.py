@@ -77,7 +77,7 @@ def test_a_state_of_another_kind_of_data_is_refused():
 @pytest.mark.parametrize("format", list(LINES))
 def test_a_damaged_state_is_refused(format):
     stream = open_stream(io.BytesIO(halves(format)[0]), format=format)
-    for name in ("scaling", "fields", "hash_bits", "how"):
+    for name in ("scaling", "fields", "hash_bits", "how", "declared"):
         state = stream.state()
         if name in state:
             state[name] = "junk"

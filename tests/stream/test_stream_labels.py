@@ -57,6 +57,18 @@ def test_labels_come_back_in_their_kind():
     assert labels.decode(np.zeros(0, int)).dtype == np.int64
 
 
+def test_blanks_of_any_kind_around_a_label_do_not_count():
+    labels = Labels("text")
+    assert [labels.of(label) for label in ("ham ", "ham\xa0", "\u2003ham", "\xa0", "NA\xa0")] == [
+        *["ham"] * 3,
+        None,
+        None,
+    ]
+    for inside in ("h\xa0am", "h\x00am", "ham\x00", "ham\x0c", "\t"):
+        with pytest.raises(ValueError, match="cannot be printed"):
+            labels.of(inside)
+
+
 def test_python_objects_are_labels_too():
     labels = Labels("text")
     assert [labels.of(label) for label in ("a", 1, 1.0, True, None, "")] == ["a", "1", "1", "true", None, None]

@@ -18,14 +18,20 @@ import askance
 from askance.cli import (
     algorithms,
     backup,
+    check,
     compare,
     data,
     demo,
+    doctor,
     exporting,
     importing,
     init,
     pipe,
+    predict,
+    quarantine,
+    rebuild,
     reproduce,
+    restore,
     run,
     serve,
     token,
@@ -35,9 +41,28 @@ from askance.errors import AskanceError
 
 COMMANDS: dict[str, Command] = {
     module.command.name: module.command
-    for module in (demo, algorithms, run, pipe, compare, reproduce, data, init, serve, token, importing, exporting)
+    for module in (
+        demo,
+        algorithms,
+        check,
+        run,
+        predict,
+        pipe,
+        compare,
+        reproduce,
+        data,
+        init,
+        serve,
+        token,
+        importing,
+        exporting,
+        quarantine,
+        backup,
+        restore,
+        rebuild,
+        doctor,
+    )
 }
-COMMANDS |= {command.name: command for command in (backup.backup, backup.restore, backup.rebuild, backup.doctor)}
 
 DESCRIPTION = """\
 Online active learning: predict every event of a stream, ask for few labels.
@@ -93,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def complain(words: list[str], sentence: str) -> None:
     """Say on standard error what is wrong."""
-    name = named(words)
+    name = parse_algorithm(words)
     print(f"askance {name}: {sentence}" if name else f"askance: {sentence}", file=sys.stderr)
 
 
@@ -102,7 +127,7 @@ def forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def named(words: list[str]) -> str | None:
+def parse_algorithm(words: list[str]) -> str | None:
     """The command a command line names: no option stands before it."""
     return next((word for word in words if not word.startswith("-")), None)
 
@@ -122,7 +147,7 @@ def dispatch(words: list[str]) -> int:
 
 def parse(words: list[str], top: Parser, commands: dict[str, Parser]) -> argparse.Namespace:
     """The options of a command line; what is not known ends the process with a sentence."""
-    name = named(words)
+    name = parse_algorithm(words)
     if name is not None and name not in COMMANDS:
         top.error(f"there is no command {name!r}{nearest(name, COMMANDS)}")
     options, unknown = top.parse_known_args(words)

@@ -57,7 +57,7 @@ def table(rows: list[dict[str, Any]], is_wide: bool) -> Table:
         result.add_column("update, query", min_width=32)
     result.add_column("parameters")
     for row in rows:
-        name, aliases, letters = row["name"], ", ".join(row["aliases"]), listed(row["parameters"])
+        name, aliases, letters = row["name"], ", ".join(row["aliases"]), format_parameters(row["parameters"])
         if is_wide:
             result.add_row(name, aliases, row["update"], row["query"], letters)
         else:
@@ -66,7 +66,7 @@ def table(rows: list[dict[str, Any]], is_wide: bool) -> Table:
     return result
 
 
-def listed(parameters: dict[str, Any]) -> str:
+def format_parameters(parameters: dict[str, Any]) -> str:
     return (
         ", ".join(
             f"{letter}={value if isinstance(value, str) else f'{value:g}'}" for letter, value in parameters.items()

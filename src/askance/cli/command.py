@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Callable, Iterable
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from askance.deprecation import renamed
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,6 +20,8 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
+        # What begins with a digit after the dash is a value: argparse knows that of -999, but not of -999,unknown.
+        self._negative_number_matcher = re.compile("-[0-9]")
 
     def error(self, message: str) -> NoReturn:
         stop = "" if message.endswith((".", "?")) else "."
@@ -23,6 +29,26 @@ class Parser(argparse.ArgumentParser):
 
     def option_strings(self) -> list[str]:
         return [option for action in self._actions for option in action.option_strings]
+
+
+class OldSpelling(argparse.Action):
+    """What an option was called before: it is understood, with a word about its name of now."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        options: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        old: str | None = None,
+    ) -> None:
+        print(f"{parser.prog}: {renamed(str(old), str(self.metavar))}", file=sys.stderr)
+        setattr(options, self.dest, values)
+
+
+def add_old_spelling(group: argparse._ActionsContainer, old: str, now: str, **more: Any) -> None:
+    """Let ``old`` mean what ``now`` means, for another release."""
+    dest = now.strip("-").replace("-", "_")
+    group.add_argument(old, action=OldSpelling, dest=dest, metavar=now, help=argparse.SUPPRESS, **more)
 
 
 @dataclass(frozen=True)

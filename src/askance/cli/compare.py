@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
-from askance.cli.run_options import add_reading, add_weights, reading_of, weights_of
+from askance.cli.run_options import (
+    BAD_LINE_ADVICE,
+    add_fields,
+    add_reading,
+    add_weights,
+    kinds_of,
+    reading_of,
+    weights_of,
+)
+from askance.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
     from askance.experiments import Candidate, Results, Sweep
 
-TWO_CLASSES = ("RPA-I", "PAA-I", "SORL-diag", "SOAL-diag", "D-ADA", "SOL-diag")
-MANY_CLASSES = ("MRPA-I", "MPAA-I", "MR-ADA", "MD-ADA", "MDA")
-"""Who takes part if nobody is named: a first- and a second-order rule, asking at random and actively, the default of
-``askance run``, and one that asks always."""
-METRICS = (
-    "accuracy, auc, balanced_accuracy, cost, f1, mistakes, nlp,\nprecision, recall, sensitivity, specificity, sum or "
-    "weighted_loss"
-)
-"""In words, so that ``--help`` need not load what measures them."""
+TWO_CLASSES = ("auto", "PAA-I", "SOAL-diag", "D-ADA", "SOL-diag")
+MANY_CLASSES = ("auto", "MPAA-I", "MD-ADA", "MDA")
+"""Who takes part if nobody is named: the default of ``askance run``, rules of the papers, and one that asks always."""
+
+
+class MetricNames:
+    """The metrics there are. They are looked up when ``--help`` shows them: what measures them takes time to load."""
+
+    def __str__(self) -> str:
+        from askance.metrics.register import comparable
+
+        *names, last = sorted(comparable())
+        return f"{', '.join(names)} or {last}"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-a", "--algorithm", action="append", default=[], metavar="NAME",
         help="an algorithm; repeat for more. PAA-I:C=0.1 fixes a parameter,\nPAA-I:C=0.1/1/10 chooses among values\n"
         f"(default: {', '.join(TWO_CLASSES)};\nfor more than two classes: {', '.join(MANY_CLASSES)})",
+    )  # fmt: skip
+    who.add_argument(
+        "--twins", action=argparse.BooleanOptionalAction, default=True,
+        help="beside each, the same learner asking at random (default: yes)",
     )  # fmt: skip
     targets = who.add_mutually_exclusive_group()
     targets.add_argument(
@@ -46,15 +63,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="other orders, to choose parameters on (default: 5)",
     )  # fmt: skip
     who.add_argument("--grid", choices=("quick", "papers", "none"), default="quick", help="parameters to choose from")
-    who.add_argument(
+    metric = who.add_argument(
         "--metric", default=None, metavar="NAME",
-        help=f"what to choose and rank by: {METRICS}\n(default: f1; accuracy for several classes without --positive)",
+        help="what to choose and rank by: %(names)s\n(default: f1; accuracy for several classes without --positive)",
     )  # fmt: skip
+    vars(metric)["names"] = MetricNames()
     add_weights(who)
     who.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other orders (default: 0)")
     data = parser.add_argument_group("the data")
     add_reading(data)
+    add_fields(data)
     data.add_argument(
         "--scale", choices=("auto", "none", "standard", "l2", "minmax"), default="auto",
         help="auto: columns to variance 1 for numbers, events to length 1 for words",
@@ -72,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--results", metavar="FILE.jsonl", help="where finished plays are kept\n(default: in the cache folder)"
     )
     output.add_argument("--fresh", action="store_true", help="play again what was played before")
-    output.add_argument("--workers", type=whole_number(1), metavar="N", help="processes (default: one per processor)")
+    add_workers(parser.add_argument_group("who plays"))
 
 
 def numbers(text: str, kind: Callable[[str], Any], is_fine: Callable[[Any], bool], what: str) -> list[Any]:
@@ -94,17 +113,19 @@ def counts(text: str) -> list[int]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from askance.cli.compare_screen import Screen
-    from askance.experiments.memo import refuse_foreign
-    from askance.playing.clashes import files_read, refuse_clashes
+    from askance.cli.compare_screen import CompareScreen
+    from askance.errors import BadLine, InvalidInput
+    from askance.experiments.results_cache import refuse_foreign, remove_results
+    from askance.playing.overwrites import files_read, refuse_overwrites
 
-    screen = Screen(quiet=options.json)
+    screen = CompareScreen(quiet=options.json)
     outputs = [
         ("--results", options.results),
+        ("--quarantine", options.quarantine),
         ("--report", options.report),
         *(("--plot", name) for name in options.plot),
     ]
-    refuse_clashes(outputs, files_read(options.source))
+    refuse_overwrites(outputs, files_read(options.source))
     if options.results:
         check_folder(options.results)
         refuse_foreign(options.results)
@@ -114,12 +135,14 @@ def run(options: argparse.Namespace) -> int:
         sweep = prepare(options)
         path = None if options.fresh and not options.results else results_path(options, sweep)
         if options.fresh and path is not None:
-            path.unlink(missing_ok=True)
+            remove_results(path)
         screen.introduce(sweep)
         with screen.progress() as progress:
-            results = sweep.run(progress, options.workers, path)
+            results = sweep.run(progress, results=path, **workers_of(options))
+    except BadLine as error:
+        raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
     except KeyboardInterrupt:
-        screen.interrupted(path)
+        screen.show_interrupted(path)
         return 130
     written = write(options, results)
     if options.json:
@@ -134,12 +157,14 @@ def prepare(options: argparse.Namespace) -> Sweep:
     from askance.experiments import Sweep, Table
 
     running = options.scale == "auto" and not options.raw
-    table = Table.of(options.source, positive=options.positive, running=running, **reading_of(options))
+    kinds = kinds_of(options)
+    reading = reading_of(options) | ({"features": kinds} if kinds else {})
+    table = Table.of(options.source, positive=options.positive, running=running, **reading)
     is_binary = len(table.classes) == 2
     names = options.algorithm or (TWO_CLASSES if is_binary else MANY_CLASSES)
     return Sweep(
         table,
-        [candidate(text, options.grid, budgets=options.budgets is not None) for text in names],
+        list(candidates(names, options)),
         options.ratios or (None if options.budgets else [0.01, 0.05, 0.1, 0.2]),
         budgets=options.budgets,
         permutations=options.permutations,
@@ -153,11 +178,46 @@ def prepare(options: argparse.Namespace) -> Sweep:
     )
 
 
+def candidates(names: Sequence[str], options: argparse.Namespace) -> Iterator[Candidate]:
+    """Who takes part: each algorithm once and, beside it, its twin with the same parameters."""
+    named = [candidate(text, options.grid, options.budgets is not None) for text in names]
+    played = list(named)
+    for text, own in zip(names, named, strict=True):
+        yield own
+        twin = twin_text(text) if options.twins else None
+        twin_candidate = None if twin is None else candidate(twin, options.grid, options.budgets is not None)
+        if twin_candidate is not None and not any(are_alike(twin_candidate, other) for other in played):
+            played.append(twin_candidate)
+            yield twin_candidate
+
+
+def are_alike(one: Candidate, other: Candidate) -> bool:
+    """Whether two play the same algorithm with the same parameters."""
+    return (one.algorithm, one.grid, one.fixed) == (other.algorithm, other.grid, other.fixed)
+
+
+def twin_text(text: str) -> str | None:
+    """The twin of an algorithm, with those of its parameters that the twin has.
+
+    >>> twin_text("PAA-I:C=0.1/1,delta=2"), twin_text("auto"), twin_text("SOL-diag")
+    ('RPA-I:C=0.1/1', 'auto-random', None)
+    """
+    from askance.experiments.search import parameters_of
+    from askance.experiments.twins import twin_of
+
+    name, _, rest = text.partition(":")
+    twin = twin_of(name)
+    if twin is None:
+        return None
+    kept = [part for part in rest.split(",") if part.partition("=")[0].strip() in parameters_of(twin)]
+    return ":".join(filter(None, (twin, ",".join(kept))))
+
+
 def candidate(text: str, grid: str, budgets: bool) -> Candidate:
     """An algorithm with its parameters, from ``NAME:letter=value/value,letter=value``."""
     from askance.errors import InvalidParameter
     from askance.experiments import default_candidate, imbalance
-    from askance.playing.choice import WORDS
+    from askance.playing.algorithm_spec import WORDS
 
     name, _, rest = text.partition(":")
     given: dict[str, list[Any]] = {}
@@ -182,7 +242,7 @@ def results_path(options: argparse.Namespace, sweep: Sweep) -> Path:
     """Where finished plays are kept: so that the same command, given again, goes on."""
     if options.results:
         return Path(options.results)
-    from askance.learner.compile import cache_directory
+    from askance.compile import cache_directory
 
     return (
         cache_directory().parent / "compare" / f"{sweep.table.name.replace(':', '-')}-{sweep.table.digest[:12]}.jsonl"
@@ -236,9 +296,18 @@ def as_json(results: Results) -> dict[str, Any]:
     """Everything, with the statistics; a single play has no standard deviation."""
     from dataclasses import asdict
 
-    from askance.experiments.statistics import lines, rank_table
+    from askance.experiments.statistics import lines, rank_table, shared_places
 
-    ranking = [{**asdict(row), "by_cell": list(row.by_cell.values())} for row in rank_table(results)]
+    table = rank_table(results)
+    mean_over = [{"dataset": dataset, "target": target} for dataset, target in shared_places(table)]
+    ranking = [
+        {
+            **asdict(row),
+            "by_cell": [{"dataset": place[0], "target": place[1], "rank": rank} for place, rank in row.by_cell.items()],
+            "mean_over": mean_over,
+        }
+        for row in table
+    ]
     found = [asdict(line) | {"std": line.std if line.plays > 1 else None} for line in lines(results)]
     return results.as_json() | {"lines": found, "ranking": ranking}
 

@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from askance.cli.output import console, left_out, percent
-from askance.experiments import Progress, Results, Sweep
-from askance.experiments.curves import mean_and_spread, target_name
-from askance.experiments.statistics import Line, lines, rank_table
+from askance.experiments import Results, Sweep, SweepProgress
+from askance.experiments.curves import mean_and_deviation, mean_ranks_left_out, target_name
+from askance.experiments.statistics import Line, Ranking, lines, rank_table
+from askance.plural import format_count
 
 
-class Screen:
+class CompareScreen:
     """Tables on standard output, progress on standard error; the latter only if that is a terminal."""
 
     def __init__(self, quiet: bool) -> None:
@@ -36,7 +37,8 @@ class Screen:
         classes = f"{len(settings['classes'])} classes"
         if share is not None:
             classes += f" ({percent(share)} of class {settings['positive']})"
-        facts = f": {settings['events']:,} events, {settings['features']:,} features, {classes}; "
+        size = f"{format_count(settings['events'], 'event')}, {format_count(settings['features'], 'feature')}"
+        facts = f": {size}, {classes}; "
         self.out.print(Text(settings["dataset"], style="bold").append(facts, style="not bold"), end="")
         self.out.print(f"scaling: {settings['preparation']}.")
         for remark in left_out(settings["bad_lines"], settings["unlabeled"]):
@@ -44,7 +46,7 @@ class Screen:
         self.out.print()
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[Progress], None] | None]:
+    def progress(self) -> Iterator[Callable[[SweepProgress], None] | None]:
         """A bar that shows the share of the time that is over, by what plays have cost so far."""
         if not self.err.is_terminal:
             yield None
@@ -56,7 +58,7 @@ class Screen:
         with Bar(*columns, console=self.err, transient=True) as bar:
             task = bar.add_task("starting", total=1.0, plays="", left="")
 
-            def update(progress: Progress) -> None:
+            def update(progress: SweepProgress) -> None:
                 bar.update(
                     task,
                     description=progress.stage,
@@ -67,7 +69,7 @@ class Screen:
 
             yield update
 
-    def interrupted(self, path: Path | None) -> None:
+    def show_interrupted(self, path: Path | None) -> None:
         """Say that nothing is lost."""
         kept = "nothing was played yet that is kept"
         if path is not None:
@@ -84,8 +86,11 @@ class Screen:
         self.out.print(self._means(results, all_lines))
         self.out.print()
         if len(results.candidates) > 1 and results.settings["permutations"] > 1:
+            ranking = rank_table(results)
             self.out.print("ranks over all permutations")
-            self.out.print(self._ranks(results))
+            self.out.print(self._ranks(ranking))
+            if remark := mean_ranks_left_out(results, ranking):
+                self.out.print(remark, style="yellow")
             self.out.print()
         for line in all_lines:
             if line.note:
@@ -107,13 +112,13 @@ class Screen:
             table.add_row(candidate, *(cell(line) for line in cells))
         return table
 
-    def _ranks(self, results: Results) -> Table:
+    def _ranks(self, ranking: list[Ranking]) -> Table:
         table = plain_table()
         table.add_column("algorithm", style="cyan", no_wrap=True)
         table.add_column("mean rank", justify="right")
         table.add_column("best", justify="right")
         table.add_column("best or =", justify="right")
-        for row in rank_table(results):
+        for row in ranking:
             rank = "-" if row.rank is None else f"{row.rank:.2f}"
             table.add_row(row.candidate, rank, f"{row.wins} of {row.cells}", f"{row.as_good} of {row.cells}")
         return table
@@ -138,7 +143,7 @@ def cell(line: Line | None) -> Text:
     """A mean with its spread, marked."""
     if line is None:
         return Text("")
-    text = mean_and_spread(line)
+    text = mean_and_deviation(line)
     if not line.reached:
         return Text(f"({text})", style="dim")
     if line.is_best:

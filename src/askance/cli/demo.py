@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from askance.cli.command import Command, whole_number
+from askance.cli.command import Command, add_old_spelling, whole_number
 from askance.cli.output import console, print_json
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     live.add_argument(
         "--port", type=whole_number(0, 65_535), default=0, metavar="N", help="which port (default: a free one)"
     )
-    live.add_argument("--rate", type=whole_number(1), default=5, metavar="N", help="events a second (default: 5)")
+    live.add_argument("--speed", type=whole_number(1), default=5, metavar="N", help="events a second (default: 5)")
+    add_old_spelling(live, "--rate", "--speed", type=whole_number(1), default=5)
     live.add_argument("--robots", action="store_true", help="let two made-up annotators answer too")
 
 
@@ -97,7 +98,7 @@ def run_live(options: argparse.Namespace) -> int:
         slow.cancel()
         print(f"Label messages at {address}/label and watch the model at {address}/ (Ctrl-C ends it).", flush=True)
 
-    run_demo(options.port, options.seed, float(options.rate), options.robots, say)
+    run_demo(options.port, options.seed, float(options.speed), options.robots, say)
     return 0
 
 

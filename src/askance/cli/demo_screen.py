@@ -110,8 +110,8 @@ def report(screen: Console, demo: Demo) -> None:
     screen.print()
     write(
         screen,
-        "Next: 'askance algorithms' lists everything that can play a stream; in Python, "
-        'askance.make("SOAL-diag").run(X, y) plays yours.',
+        "Next: 'askance check yours.csv' tells what a file of yours looks like, 'askance run yours.csv --budget 500' "
+        'plays it; in Python, askance.make("auto", budget=500).run(frame, "label") plays a table.',
     )
 
 

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from typing import IO
 
 from askance.cli.command import Command
-from askance.cli.live import add_config, opened, read_config
+from askance.cli.live import add_config, open_stores, read_config
+from askance.plural import format_count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +24,10 @@ def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     import msgspec
 
-    from askance.live.export import as_csv, as_objects, field_names, rows
+    from askance.live.export import PAGE, as_csv, as_objects, field_names, rows
+    from askance.live.quarantine import as_lines, read_page
 
-    with opened(config) as database, ExitStack() as stack:
+    with open_stores(config) as database, ExitStack() as stack:
         out: IO[bytes] = sys.stdout.buffer if options.file == "-" else stack.enter_context(open(options.file, "wb"))
         session = stack.enter_context(database.read())
         classes = config.model.classes
@@ -41,9 +43,14 @@ def run(options: argparse.Namespace) -> int:
             if not page:
                 break
             after, head, count = page[-1][0], False, count + len(page)
+        cursor: str | None = None if as_table else "0"
+        while cursor is not None:
+            kept = read_page(session, int(cursor), PAGE)
+            out.write(b"".join(msgspec.json.encode(item) + b"\n" for item in as_lines(kept)))
+            cursor, count = kept.next, count + len(kept.events)
         out.flush()
     if options.file != "-":
-        print(f"Wrote {count:,} events to {options.file!r}.")
+        print(f"Wrote {format_count(count, 'event')} to {options.file!r}.")
     return 0
 
 

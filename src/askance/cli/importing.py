@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from askance.cli.command import Command
-from askance.cli.live import add_config, opened, or_by_http, read_config
+from askance.cli.live import add_config, open_stores, or_by_http, read_config
 from askance.errors import InvalidParameter
 
 
@@ -24,25 +24,27 @@ def run(options: argparse.Namespace) -> int:
         path.open("rb").close()
     except OSError as error:
         raise InvalidParameter(f"cannot read {options.file!r}: {error.strerror}.") from None
+    from askance.live.auth import COMMAND_LINE
     from askance.live.engine import Engine
     from askance.live.importing import import_items, read_file
 
-    with opened(config) as database:
+    with open_stores(config) as database:
         engine = Engine(database, config)
         with or_by_http(config, "the file at POST /v1/import"):
             engine.start()
         try:
             items = read_file(path, config.server.json_depth, options.label)
-            done = import_items(engine, items, "import")
+            done = import_items(engine, items, "import", COMMAND_LINE)
         finally:
             engine.stop()
     for problem in done["problems"]:
         print(f"item {problem['item']}: {problem['detail']}", file=sys.stderr)
+    kept = f"{done['quarantined']:,} are kept in quarantine, " if done["quarantined"] else ""
     print(
         f"{done['events']:,} events and {done['labels']:,} labels taken in, {done['duplicates']:,} were there already, "
-        f"{done['errors']:,} could not be used."
+        f"{kept}{done['errors']:,} could not be used."
     )
-    return 2 if done["errors"] and not done["events"] + done["duplicates"] else 0
+    return 2 if done["errors"] and not done["events"] + done["duplicates"] + done["quarantined"] else 0
 
 
 command = Command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ classes = {classes}
 store = {store}
 
 # What the fields of an event are: "number", "category", "text", "date" (an ISO date, of which weekday and hour are
-# learned) or "ignore". Others are guessed by their first value; a date so far is a category.
+# learned) or "ignore". Others are guessed by their first values, and become wider where they must.
 # For example:
 [fields]
 # text = "text"
@@ -48,11 +49,8 @@ store = {store}
 
 # How much is asked. May be changed at any restart.
 [asking]
-# rate = 0.05         # share of the events that are asked about, after the first 40 questions
+{budgets}
 # audit = 0.05        # share of the questions that are a random sample, by which the model is judged
-# per_hour = 60       # questions at most, for example: there is no limit unless one is given
-# per_day = 500       # for example
-# total = 10000       # for example
 
 [queue]
 # lease = "10m"         # how long a question stays with the person who took it
@@ -66,9 +64,12 @@ store = {store}
 [server]
 # host = "127.0.0.1"    # any other address needs a token: 'askance token create'
 # port = 8017
+# public_url = "https://labels.example.org"    # for example, behind a proxy: the address that people use
+# trusted_proxies = ["127.0.0.1"]              # for example: whose X-Forwarded-For is believed
 
 # What it bears; whatever is beyond is refused.
 # requests_per_second = 5000     # of one client; 0: any number
+# wrong_tokens_per_minute = 10   # of one address; 0: any number. Valid ones are never held up
 # concurrency = 256              # requests at the same time
 # receipt_seconds = "15s"        # in which a request must have arrived
 # body_bytes = 10000000          # of a request
@@ -77,11 +78,19 @@ store = {store}
 # json_depth = 32                # objects and lists within each other
 # fields = 10000                 # different names of fields that the stream may ever have
 # new_fields = 2000              # of these, how many an event may bring that none before had; the first may bring any
+# quarantine_events = 10000      # events that cannot be encoded, kept at most
+# quarantine_bytes = 100_000_000 # and how large they may be together
 
 # disk_reserve = 32000000        # bytes that stay free on the disk
 # lag_limit = "60s"              # /readyz says no when an answer is so long overdue to be learned
 # checkpoint_every = 10000       # events and answers after which the model is stored, for a quick start
 # checkpoint_seconds = "60s"     # or after this time, if there were any
+
+# What the service says on stderr. Of several streams, the first one's settings hold.
+[log]
+# format = "text"     # or "json", an object a line, for programs
+# level = "warning"   # debug, info, warning or error: the least that is said
+# requests = false    # true: a line for every request, with its id, status, time, and who sent it
 """
 
 
@@ -99,17 +108,31 @@ def run(options: argparse.Namespace) -> int:
     if options.classes is None:
         raise InvalidParameter("say which labels there are, such as --classes ham,spam.")
     from askance.live.config import ALGORITHM, default_hash_bits
+    from askance.live.problems import StoreExists
 
     classes = words(options.classes)
     text = TEMPLATE.format(
         title=json.dumps(options.title or "askance", ensure_ascii=False),
         classes=json.dumps(classes, ensure_ascii=False),
-        store=json.dumps(options.store or "askance.db", ensure_ascii=False),
+        store=json.dumps(options.store or f"{path.stem}.db", ensure_ascii=False),
         hash_bits=default_hash_bits(ALGORITHM, len(classes)),
+        budgets="\n".join(example_budgets()),
     )
-    config = create(path, text)
-    print(f"Wrote {str(path)!r} and {shown(config.store)}. Next: {next_step(path)}")
+    try:
+        config = create(path, text)
+    except StoreExists as error:
+        raise InvalidParameter(taken(error.place)) from None
+    print(f"Wrote {str(path)!r} and {format_store(config.store)}. Next: {next_step(path)}")
     return 0
+
+
+def example_budgets() -> Iterator[str]:
+    """A line of the settings for each kind of budget."""
+    from askance.learner.budget_kinds import BUDGET_KINDS
+
+    for name, kind in BUDGET_KINDS.items():
+        value, meaning = kind.example.split("  # ")
+        yield f"# {name} = {value}".ljust(22) + f"# {meaning}"
 
 
 def create_for(path: Path, options: argparse.Namespace) -> int:
@@ -127,19 +150,36 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
     try:
         create_store(config)
     except StoreExists:
+        from askance.live.store.inspect import describe_store
+
+        found = describe_store(config.store)
+        if found is None or (found.has_events and sorted(found.classes) != config.model.classes):
+            raise InvalidParameter(f"{str(path)!r} names a store that is taken: {taken(config.store)}") from None
         raise InvalidParameter(
-            f"{str(path)!r} exists already, and so does its store, {shown(config.store)}; go on with "
+            f"{str(path)!r} exists already, and so does its store, {format_store(config.store)}; go on with "
             f"'{next_step(path)}', or choose another name with --config."
         ) from None
-    print(f"{str(path)!r} exists already; created {shown(config.store)} for it. Next: {next_step(path)}")
+    print(f"{str(path)!r} exists already; created {format_store(config.store)} for it. Next: {next_step(path)}")
     return 0
+
+
+def taken(store: str) -> str:
+    """What is in the way of a new store, and where else it could be."""
+    from askance.live.store.inspect import describe_store
+
+    found = describe_store(store)
+    what = found.sentence() if found is not None else "something else, no store of askance"
+    return (
+        f"{format_store(store)} is {what}; give this stream a store of its own with --store, a name of its own with "
+        "--config NAME.toml, which keeps its events in NAME.db, or a folder of its own."
+    )
 
 
 def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def shown(store: str) -> str:
+def format_store(store: str) -> str:
     from askance.live.config import is_postgres
 
     return "the tables in " + store.rsplit("@")[-1] if is_postgres(store) else repr(store)
@@ -164,7 +204,7 @@ def create(path: Path, text: str) -> Config:
 
 def create_store(config: Config) -> None:
     """An empty store."""
-    from askance.live.state import first_rows
+    from askance.live.engine_state import first_rows
     from askance.live.store import open_store
 
     database = open_store(config.store, create=True)

@@ -28,9 +28,6 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 def need_live_packages() -> None:
     """Say what to install where a part is missing."""
-    from askance.live.memory import load_less
-
-    load_less()
     try:
         import httptools  # noqa: F401
         import jinja2  # noqa: F401
@@ -60,7 +57,7 @@ def note_slow_start() -> threading.Timer:
 
 
 @contextmanager
-def opened(config: Config) -> Iterator[Database]:
+def open_stores(config: Config) -> Iterator[Database]:
     """The store of the settings."""
     from askance.live.store import open_store
 

@@ -53,7 +53,7 @@ def spark(shares: Iterable[float], lowest: float = 0.8) -> str:
 
 def percent(share: float) -> str:
     """A share for people; what is not all or nothing is never rounded to it."""
-    from askance.metrics.shown import in_percent
+    from askance.metrics.format import in_percent
 
     return f"{in_percent(share)}%"
 

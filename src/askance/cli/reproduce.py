@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
+from askance.cli.workers import add_workers, workers_of
 
 if TYPE_CHECKING:
     from askance.experiments.papers import Experiment, Outcome
@@ -23,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--permutations", type=whole_number(1), metavar="N", help="permutations (default: as the paper)"
     )
     parser.add_argument("--quick", action="store_true", help="3 permutations and thinner grids: a first look")
-    parser.add_argument("--workers", type=whole_number(1), metavar="N", help="processes (default: one per processor)")
+    add_workers(parser)
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write csv, json and figures; resumes what is there")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
@@ -42,27 +43,27 @@ def run(options: argparse.Namespace) -> int:
         if not options.listed:
             raise InvalidParameter("name an experiment of this list, for example 'askance reproduce paper4-table2'.")
         return 0
-    return reproduce(chosen(options.experiments), options)
+    return reproduce(choose(options.experiments), options)
 
 
-def chosen(names: list[str]) -> list[Experiment]:
+def choose(names: list[str]) -> list[Experiment]:
     """The experiments by their keys; ``paper4`` stands for all of that paper."""
     from askance.experiments.papers import experiments, find
 
     found: dict[str, Experiment] = {}
     for name in names:
-        whole = [experiment for experiment in experiments().values() if experiment.key.startswith(f"{name}-")]
+        whole = [experiment for experiment in experiments().values() if experiment.key.partition("-")[0] == name]
         for experiment in whole or [find(name)]:
             found[experiment.key] = experiment
     return list(found.values())
 
 
 def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
-    from askance.cli.reproduce_screen import Screen
+    from askance.cli.reproduce_screen import ReproduceScreen
     from askance.experiments.papers import run as play
 
     only = [name.strip() for part in options.only or [] for name in part.split(",") if name.strip()]
-    screen, outcomes = Screen(quiet=options.json), []
+    screen, outcomes = ReproduceScreen(quiet=options.json), []
     playing = having(wanted, only)
     if options.out is not None and any(experiment.is_figure for experiment in playing):
         from askance.experiments.plots import need_matplotlib
@@ -78,12 +79,12 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
                     only=[name for name in only if name in experiment.sets],
                     permutations=options.permutations,
                     quick=options.quick,
-                    workers=options.workers,
                     folder=folder,
                     report=report,
+                    **workers_of(options),
                 )
         except KeyboardInterrupt:
-            screen.interrupted(folder)
+            screen.show_interrupted(folder)
             raise
         written = write(outcome, folder) if folder is not None else []
         screen.show(outcome, written)

@@ -19,12 +19,15 @@ from rich.text import Text
 from askance.cli.output import console
 from askance.datasets import available
 from askance.experiments.papers.experiment import Experiment
-from askance.experiments.papers.outcome import ABOVE, BELOW, WITHIN, Compared, Outcome, Verdict
-from askance.experiments.progress import Progress
+from askance.experiments.papers.outcome import ABOVE, BELOW, LEVEL, WITHIN, Compared, Outcome, Verdict
+from askance.experiments.progress import SweepProgress
 from askance.learner.presets import PAPERS
 
 MARKS = {WITHIN: ("=", "green"), ABOVE: ("+", "yellow"), BELOW: ("-", "yellow")}
-LEGEND = "= within two standard deviations of the paper, + above, - below; (...) at another query ratio."
+LEGEND = (
+    "= within two standard deviations of the paper, + above, - below; * the means differ (Welch's test, 5 %); "
+    "(...) at another query ratio."
+)
 
 
 def list_all(experiments: list[Experiment]) -> None:
@@ -44,7 +47,7 @@ def list_all(experiments: list[Experiment]) -> None:
     screen.print("(Data sets in brackets are not on this machine; 'askance data get NAME' fetches them.)")
 
 
-class Screen:
+class ReproduceScreen:
     """Tables on standard output, progress on standard error; the latter only if that is a terminal."""
 
     def __init__(self, quiet: bool) -> None:
@@ -62,7 +65,7 @@ class Screen:
                 self.out.print(f"  {name + ':':<7}{text}", style="dim", soft_wrap=True)
 
     @contextmanager
-    def progress(self, key: str) -> Iterator[Callable[[str, int, int, Progress | None], None] | None]:
+    def progress(self, key: str) -> Iterator[Callable[[str, int, int, SweepProgress | None], None] | None]:
         """A bar for the data set under way, by what its plays have cost so far."""
         if not self.err.is_terminal:
             yield None
@@ -76,7 +79,7 @@ class Screen:
         with Bar(*columns, console=self.err, transient=True) as bar:
             task = bar.add_task(key, total=1.0, left="")
 
-            def report(dataset: str, place: int, count: int, progress: Progress | None) -> None:
+            def report(dataset: str, place: int, count: int, progress: SweepProgress | None) -> None:
                 stage = "loading" if progress is None else progress.stage
                 left = ""
                 if progress is not None and progress.remaining is not None and progress.done:
@@ -86,7 +89,7 @@ class Screen:
 
             yield report
 
-    def interrupted(self, folder: Path | None) -> None:
+    def show_interrupted(self, folder: Path | None) -> None:
         """Say what is kept."""
         kept = f" What was played is kept in {folder}; the same command goes on from there." if folder else ""
         self.err.print(f"\nInterrupted.{kept}", soft_wrap=True)
@@ -95,7 +98,7 @@ class Screen:
         """Tables, then statements, then what is to be said about differences."""
         if self.quiet:
             return
-        compared = outcome.compared()
+        compared = outcome.compare_cells()
         tally = outcome.tally()
         for dataset in dict.fromkeys(one.cell.dataset for one in compared):
             self.out.print()
@@ -110,6 +113,13 @@ class Screen:
                 f"{tally[WITHIN]} of {sum(tally.values())} numbers within two standard deviations of the paper, "
                 f"{tally[ABOVE]} above, {tally[BELOW]} below."
             )
+        differ, tested = outcome.differing()
+        if tested:
+            self.out.print(
+                f"{differ} of {tested} means differ from the printed ones (Welch's test at 5 %; "
+                f"{LEVEL * tested:.0f} would by chance).",
+                soft_wrap=True,
+            )
         for line in statements(outcome.verdicts()):
             self.out.print(line, soft_wrap=True)
         for name, sentence in outcome.experiment.remarks.items():
@@ -119,10 +129,17 @@ class Screen:
             self.out.print(f"Left out: {sentence}", style="yellow", soft_wrap=True)
         if sum(tally.values()):
             self.out.print(LEGEND, style="dim")
-        self.out.print(f"{outcome.permutations} permutations, {outcome.seconds:.0f} s.", style="dim")
+        self.out.print(f"{permutations(outcome)}, {outcome.seconds:.0f} s.", style="dim")
         for path in written:
             self.out.print(f"Written: {path}", soft_wrap=True)
         self.out.print()
+
+
+def permutations(outcome: Outcome) -> str:
+    """How many were played, in words; some data sets and algorithms may have had fewer than others."""
+    counts = sorted({len(cell.values) for cell in outcome.cells}) or [0]
+    between = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"{between} permutation{'' if counts[-1] == 1 else 's'}"
 
 
 # --- tables ----------------------------------------------------------------------------------------------
@@ -147,8 +164,14 @@ def tables(compared: list[Compared], title: str, width: int) -> Iterator[Table]:
     metrics = dict.fromkeys(one.cell.metric for one in compared)
     cells = {(one.cell.algorithm, one.cell.setting, one.cell.metric): one for one in compared}
     pairs = list(dict.fromkeys((one.cell.algorithm, one.cell.setting) for one in compared))
+    passive = {one.cell.algorithm: one.cell.query_ratio for one in compared if one.cell.is_passive}
+
+    def name_of(name: str) -> Text:
+        """A name; with the labels it bought where these are not those of the column."""
+        return Text(f"{name} ({100 * passive[name]:.3g} % of the labels)" if name in passive else name)
+
     if len(pairs) > 0.6 * len(algorithms) * len(settings):
-        heads = [Column("algorithm", [Text(name) for name in algorithms], "cyan")]
+        heads = [Column("algorithm", [name_of(name) for name in algorithms], "cyan")]
         groups = [
             pair_of(f"{setting}: {metric}", [cells.get((name, setting, metric)) for name in algorithms])
             for setting in settings
@@ -157,11 +180,11 @@ def tables(compared: list[Compared], title: str, width: int) -> Iterator[Table]:
     else:  # few algorithms share a setting
         pairs.sort(key=lambda pair: list(algorithms).index(pair[0]))
         heads = [
-            Column("algorithm", [Text(name) for name, _ in pairs], "cyan"),
+            Column("algorithm", [name_of(name) for name, _ in pairs], "cyan"),
             Column("setting", [Text(setting) for _, setting in pairs]),
         ]
         groups = [pair_of(metric, [cells.get((*pair, metric)) for pair in pairs]) for metric in metrics]
-    for number, group in enumerate(packed(groups, width - sum(head.width + 3 for head in heads))):
+    for number, group in enumerate(pack(groups, width - sum(head.width + 3 for head in heads))):
         yield table_of([*heads, *group], title if number == 0 else None)
 
 
@@ -176,7 +199,7 @@ def pair_of(heading: str, compared: list[Compared | None]) -> list[Column]:
     return columns
 
 
-def packed(groups: list[list[Column]], width: int) -> Iterator[list[Column]]:
+def pack(groups: list[list[Column]], width: int) -> Iterator[list[Column]]:
     """As many columns side by side as there is room for; those that belong together stay together."""
     row: list[Column] = []
     for group in groups:
@@ -214,7 +237,7 @@ def ours(one: Compared | None) -> Text:
     if one.mark not in MARKS:
         return Text(text)
     mark, style = MARKS[one.mark]
-    return Text(text).append(f" {mark}", style=style)
+    return Text(text).append(f" {mark}{'*' if one.differs else ' '}", style=style)
 
 
 def decimals(value: float, unit: float | None) -> int:

@@ -9,18 +9,20 @@ import threading
 from types import FrameType
 from typing import Any
 
-from askance.beside import remove_unfinished
-from askance.cli.command import Command, whole_number
+from askance.atomic import remove_unfinished
+from askance.cli.command import Command, add_old_spelling, whole_number
 from askance.cli.output import print_json
 from askance.cli.run_options import (
+    BAD_LINE_ADVICE,
     add_algorithm,
     add_fields,
     add_reading,
     add_weights,
-    choice_of,
     kinds_of,
     model_of,
+    read_spec,
     reading_of,
+    timed_limits,
     weights_of,
 )
 
@@ -47,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     data.add_argument("--raw", action="store_true", help="--scale none --no-intercept, as in the papers")
     output = parser.add_argument_group("the outcome")
     output.add_argument("--save", metavar="MODEL", help="write the model, to go on with")
-    output.add_argument("--resume", metavar="MODEL", help="go on exactly where this model ended")
+    output.add_argument("--load", metavar="MODEL", help="go on exactly where this model ended")
+    add_old_spelling(output, "--resume", "--load")
     output.add_argument("--trace", metavar="FILE", help="write every decision, .csv, .jsonl, .npz or .parquet")
     output.add_argument(
         "--curve",
@@ -74,9 +77,9 @@ def run(options: argparse.Namespace) -> int:
     heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
     before = {number: signal.signal(number, stop) for number in heeded}
     try:
-        return played(options)
+        return play(options)
     except BadLine as error:
-        raise InvalidInput(f"{error} --skip-bad-lines leaves such lines out.") from None
+        raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -92,36 +95,36 @@ def stop(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def played(options: argparse.Namespace) -> int:
+def play(options: argparse.Namespace) -> int:
     """Do what the options ask for."""
-    from askance.cli.run_screen import Screen
+    from askance.cli.run_screen import RunScreen
     from askance.errors import InvalidParameter
     from askance.playing import play
-    from askance.playing.clashes import files_read, refuse_clashes
+    from askance.playing.overwrites import files_read, refuse_overwrites
 
     curves = [("--curve", name) for name in options.curve]
-    refuse_clashes([("--save", options.save), ("--trace", options.trace), *curves], files_read(options.source))
-    refuse_clashes([("--trace", options.trace), *curves], [("the model of --resume", options.resume)])
-    drawing = drawing_of(options)
-    model = resumed(options) if options.resume else None
+    kept = ("--quarantine", options.quarantine)
+    refuse_overwrites([("--save", options.save), ("--trace", options.trace), kept, *curves], files_read(options.source))
+    refuse_overwrites([("--trace", options.trace), kept, *curves], [("the model of --load", options.load)])
+    curve_spec = read_curve_spec(options)
+    model = load(options) if options.load else None
     kinds = kinds_of(options) or {}
     if options.time_field:
         kinds[options.time_field] = "time"
-    if options.per_day and "time" not in kinds.values() and model is None:
-        raise InvalidParameter("--per-day needs the time of each event: name its field with --time-field.")
+    if (limits := timed_limits(options)) and "time" not in kinds.values() and model is None:
+        raise InvalidParameter(f"{limits} needs the time of each event: name its field with --time-field.")
     reading = reading_of(options) | ({"features": kinds} if kinds else {})
-    screen = Screen(quiet=options.json)
+    screen = RunScreen(quiet=options.json)
     with screen.progress() as progress:
         outcome = play(
             options.source,
-            None if model is not None else choice_of(options, options.intercept and not options.raw),
+            None if model is not None else read_spec(options, options.intercept and not options.raw),
             resume=model,
-            classes=options.classes,
             positive=options.positive,
             scale="none" if options.raw else options.scale,
             save=options.save,
             trace=options.trace,
-            curve=drawing,
+            curve=curve_spec,
             **weights_of(options),
             progress=progress,
             **reading,
@@ -133,15 +136,15 @@ def played(options: argparse.Namespace) -> int:
     if options.json:
         print_json(outcome.as_json())
     else:
-        written = [name for name in (options.save, options.trace, *options.curve) if name]
+        written = [name for name in (options.save, options.trace, options.quarantine, *options.curve) if name]
         screen.show(outcome, written, list(weights_of(options)))
     return 0
 
 
-def drawing_of(options: argparse.Namespace) -> Any:
+def read_curve_spec(options: argparse.Namespace) -> Any:
     """The curve that is wanted; None if there is none."""
     from askance.errors import InvalidParameter
-    from askance.playing.drawing import Drawing
+    from askance.playing.curve_recorder import CurveSpec
 
     chosen = {"metric": options.metric, "over": options.over, "window": options.window}
     given = {name: value for name, value in chosen.items() if value is not None}
@@ -153,12 +156,12 @@ def drawing_of(options: argparse.Namespace) -> Any:
 
     for name in options.curve:
         check_curve_file(name)
-    drawing = Drawing(**given)
-    drawing.check()
-    return drawing
+    curve_spec = CurveSpec(**given)
+    curve_spec.check()
+    return curve_spec
 
 
-def resumed(options: argparse.Namespace) -> Any:
+def load(options: argparse.Namespace) -> Any:
     """The model to go on with; only its budget can be changed."""
     own = {
         "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
@@ -166,7 +169,7 @@ def resumed(options: argparse.Namespace) -> Any:
         "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
         "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
     }  # fmt: skip
-    return model_of(options, "--resume", options.resume, own)
+    return model_of(options, own)
 
 
 command = Command(
@@ -181,7 +184,7 @@ command = Command(
     "  askance run mail.csv --curve learned.png --over labels --metric f1\n"
     "  askance run w8a -a PAA-I:C=0.1,delta=1 --raw --json\n"
     "  askance run monday.jsonl --rate 0.02 --save mail.model\n"
-    "  askance run tuesday.jsonl --resume mail.model --save mail.model\n"
+    "  askance run tuesday.jsonl --load mail.model --save mail.model\n"
     "  zcat events.libsvm.gz | askance run - -a SOAL-diag\n",
     configure=configure,
     run=run,

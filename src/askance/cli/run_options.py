@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import whole_number
+from askance.learner.budget_kinds import BUDGET_KINDS, BudgetKind, Limits, period_kinds
+from askance.stream.formats import FORMATS, list_formats
 
 if TYPE_CHECKING:
     from askance.playing import Model
-    from askance.playing.choice import Choice
+    from askance.playing.algorithm_spec import AlgorithmSpec
 
-USUAL_RATE = 0.05  # of the labels, where neither an algorithm nor a limit is named
+USUAL_RATE = 0.05  # of the labels, where auto has no limit
+USUAL_LABEL = "default: label, y, class, target, or the last"
 
 
 def add_algorithm(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +23,7 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
     who = parser.add_argument_group("the algorithm")
     who.add_argument(
         "-a", "--algorithm", metavar="NAME",
-        help="an algorithm, PAA-I or PAA-I:C=0.1,delta=2 (default:\nD-ADA for two classes, MD-ADA for more)",
+        help="an algorithm, such as PAA-I or PAA-I:C=0.1,delta=2\n(default: auto, which needs no parameters)",
     )  # fmt: skip
     who.add_argument(
         "--set", action="append", default=[], metavar="P=VALUE", dest="settings", help="a parameter; repeat for more"
@@ -32,40 +35,60 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
         "--costs",
         type=costs,
         metavar="fn=9,fp=1",
-        help="of auto, instead: what a missed event of the second class\nand a false alarm cost",
+        help="what a missed event of the second class and a false\nalarm cost; or fraud:ok=9, a fraud predicted as ok\n"
+        "(other mistakes: 1). Of auto, D-ADA, D-AMD",
     )
     who.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="other random numbers (default: 0)")
-    budget = parser.add_argument_group("how many labels (with no algorithm named either, 5 in 100)")
-    budget.add_argument("--budget", type=whole_number(0), metavar="N", help="at most N labels in all")
-    budget.add_argument(
-        "--rate", type=share, metavar="R",
-        help="about this share of the events, such as 0.02,\nat most 10 labels ahead of that at first, 40 with auto",
-    )  # fmt: skip
-    budget.add_argument("--per-day", type=whole_number(1), metavar="N", help="at most N labels a day (UTC)")
+    budget = parser.add_argument_group("how many labels (auto without a limit: 5 in 100)")
+    for kind in BUDGET_KINDS.values():
+        budget.add_argument(kind.option, type=as_option(kind), metavar=kind.metavar, help=kind.help)
     budget.add_argument(
         "--explore", type=share, default=0.0, metavar="P",
         help="ask every event with at least this probability:\nan unbiased sample, such as 0.01",
     )  # fmt: skip
 
 
-def add_reading(data: argparse._ArgumentGroup) -> None:
-    """How a file is read."""
-    data.add_argument("--format", metavar="NAME", help="libsvm, csv, tsv, jsonl, arff, npz or parquet (default: told)")
-    data.add_argument(
-        "--label", metavar="FIELD", help="the field with the label (default: label, y, class, target, or the last)"
-    )
+def add_reading(data: argparse._ArgumentGroup, label: str = USUAL_LABEL) -> None:
+    """How a file is read, and what to say of its label."""
+    data.add_argument("--format", metavar="NAME", help=f"{list_formats(list(FORMATS))}\n(default: told)")
+    data.add_argument("--encoding", metavar="NAME", help="what text is written in, such as latin-1 (default: utf-8)")
+    add_na_values(data)
+    data.add_argument("--label", metavar="FIELD", help=f"the field with the label ({label})")
     data.add_argument(
         "--header", action=argparse.BooleanOptionalAction, default=None,
         help="whether a CSV file begins with a line of names (default: found out)",
     )  # fmt: skip
     data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
+    add_quarantine(data)
+
+
+def add_na_values(data: argparse._ArgumentGroup) -> None:
+    """What counts as missing."""
+    data.add_argument(
+        "--na-values", type=na_values, action="extend", metavar="A,B,...",
+        help="words and numbers that count as missing, besides NA,\nnan, ? and the like: --na-values=-999,unknown",
+    )  # fmt: skip
+
+
+def add_quarantine(data: argparse._ArgumentGroup) -> None:
+    """Where lines go that cannot be read."""
+    data.add_argument(
+        "--quarantine", metavar="FILE.jsonl",
+        help="leave them out, but write each to this file, with\nthe reason; the file can be played again",
+    )  # fmt: skip
+
+
+BAD_LINE_ADVICE = "--skip-bad-lines leaves such lines out, --quarantine FILE.jsonl keeps them in a file."
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
     """What was said of how a file is read, as options of ``open_stream``."""
-    said = {"format": options.format, "label": options.label, "header": options.header}
-    said["skip_bad_lines"] = options.skip_bad_lines or None
-    return {name: value for name, value in said.items() if value is not None}
+    given = {"format": options.format, "label": options.label, "header": options.header}
+    given["encoding"], given["na_values"] = options.encoding, options.na_values
+    given["skip_bad_lines"] = options.skip_bad_lines or None
+    given["quarantine"] = options.quarantine
+    given["classes"] = options.classes
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def add_fields(parser: argparse._ArgumentGroup) -> None:
@@ -100,15 +123,42 @@ def weight(text: str) -> float:
     return value
 
 
-def costs(text: str) -> dict[str, float]:
-    """What the two kinds of mistakes cost."""
+def costs(text: str) -> dict[str, Any]:
+    """What mistakes cost: of two kinds, or for pairs of classes, the event's before the predicted one.
+
+    >>> costs("fraud:ok=9,fraud:spam=5")
+    {'fraud': {'ok': 9.0, 'spam': 5.0}}
+    """
+    from askance.costs import check_costs
+    from askance.errors import InvalidParameter
+
+    found: dict[str, Any] = {}
     try:
-        found = {name.strip(): float(value) for name, value in (part.split("=") for part in text.split(","))}
-    except ValueError:
-        found = {}
-    if found.keys() != {"fn", "fp"} or not all(0.0 < value < float("inf") for value in found.values()):
-        raise argparse.ArgumentTypeError(f"must be two costs above 0, such as fn=9,fp=1, got {text!r}")
+        for part in text.split(","):
+            mistake, value = part.rsplit("=", 1)
+            truth, _, predicted = (name.strip() for name in mistake.partition(":"))
+            if predicted:
+                found.setdefault(truth, {})[predicted] = float(value)
+            else:
+                found[truth] = float(value)
+        check_costs(found)
+    except (ValueError, AttributeError, TypeError, InvalidParameter):
+        raise argparse.ArgumentTypeError(
+            f"must be costs above 0, such as fn=9,fp=1, or fraud:ok=9 for a fraud predicted as ok, got {text!r}"
+        ) from None
     return found
+
+
+def as_option(kind: BudgetKind) -> Callable[[str], Any]:
+    """How argparse reads a budget of this kind."""
+
+    def read(text: str) -> Any:
+        try:
+            return kind.parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
 def share(text: str) -> float:
@@ -130,6 +180,14 @@ def words(text: str) -> list[str]:
     return found
 
 
+def na_values(text: str) -> list[str]:
+    """Words with commas between them."""
+    found = [word.strip() for word in text.split(",") if word.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError("must be words with commas between them; empty cells are missing anyway")
+    return found
+
+
 def kinds_of(options: argparse.Namespace) -> dict[str, str] | None:
     """The kinds of fields that were given."""
     from askance.errors import InvalidParameter
@@ -145,62 +203,52 @@ def kinds_of(options: argparse.Namespace) -> dict[str, str] | None:
     return found or None
 
 
-def choice_of(options: argparse.Namespace, intercept: bool) -> Choice:
+def read_spec(options: argparse.Namespace, intercept: bool) -> AlgorithmSpec:
     """The algorithm, the parameters and the budget that the options ask for."""
     from askance.errors import InvalidParameter
-    from askance.learner.presets import is_auto
-    from askance.playing.choice import Choice, named, parameters_in
+    from askance.learner.presets import find, is_auto
+    from askance.playing.algorithm_spec import USUAL_ALGORITHM, AlgorithmSpec, parse_algorithm
 
-    if options.algorithm:
-        name, parameters = named(options.algorithm, options.settings)
-    else:
-        name, parameters = None, parameters_in(options.settings)
+    name, parameters = parse_algorithm(options.algorithm or USUAL_ALGORITHM, options.settings)
+    if options.objective is not None and not is_auto(name):
+        raise InvalidParameter(f"--objective is for auto, not for {name}; leave one of the two out.")
+    if options.costs is not None and not (is_auto(name) or find(name).takes_costs):
+        raise InvalidParameter(
+            f"--costs is for auto, D-ADA and D-AMD, not for {name}; leave one of the two out, or use rho if it has one."
+        )
     for option, value in (("objective", options.objective), ("costs", options.costs)):
-        if value is not None and not is_auto(name):
-            raise InvalidParameter(f"--{option} is for the algorithm auto: add -a auto.")
         if value is not None:
             parameters[option] = value
     budget = budget_of(options)
-    if budget is None and name is None:
-        from askance.budgets import Rate
-
-        budget = Rate(USUAL_RATE)
-    if is_auto(name) and budget_is_one(options) and 0.0 < (options.rate or 0.0) < 1.0:
-        budget = options.rate  # which auto spends with a head start
-    return Choice(name, parameters, budget, options.explore, None, intercept, options.seed)
-
-
-def budget_is_one(options: argparse.Namespace) -> bool:
-    """Whether there is one limit only."""
-    return sum(value is not None for value in (options.budget, options.rate, options.per_day)) == 1
+    if is_auto(name) and budget is None:
+        budget = USUAL_RATE
+    return AlgorithmSpec(name, parameters, budget, options.explore, None, intercept, options.seed)
 
 
 def budget_of(options: argparse.Namespace) -> Any:
-    """The budget that the options ask for, all limits at once; None if there is none."""
-    from askance.budgets import Fixed, PerPeriod, Rate
+    """The budget that the options ask for, all limits at once; None if there is none.
 
-    limits: list[tuple[Any, Callable[[Any], Any]]] = [
-        (options.budget, Fixed),
-        (options.rate, Rate),
-        (options.per_day, lambda n: PerPeriod(n, "1d")),
-    ]
-    budget = None
-    for value, kind in limits:
-        if value is not None:
-            budget = kind(value) if budget is None else budget & kind(value)
-    return budget
+    A single number or share stays what it is: ``auto`` spreads a number, and spends a share with a head start.
+    """
+    return Limits.of({name: getattr(options, kind.destination) for name, kind in BUDGET_KINDS.items()}).value()
 
 
-def model_of(options: argparse.Namespace, which: str, path: str, words: dict[str, Any]) -> Model:
-    """The model to go on with. Only its budget can be changed: of other options, it brings its own."""
+def timed_limits(options: argparse.Namespace, *, given: bool = True) -> str:
+    """The limits that need the time of each event, in words: those that are given, or all there are."""
+    timed = period_kinds().values()
+    return " or ".join(kind.option for kind in timed if not given or getattr(options, kind.destination) is not None)
+
+
+def model_of(options: argparse.Namespace, own: dict[str, Any]) -> Model:
+    """The model to go on with. Only its budget can be changed: the options in ``own`` it brings itself."""
     from askance.errors import InvalidParameter
     from askance.playing import Model
 
-    for name, given in words.items():
+    for name, given in own.items():
         if given:
-            raise InvalidParameter(f"{name} cannot be changed with {which}: the model brings its own.")
-    model = Model.load(path)
+            raise InvalidParameter(f"{name} cannot be changed with --load: the model brings its own.")
+    model = Model.load(options.load)
     budget = budget_of(options)
     if budget is not None:
-        model.classifier.set_params(budget=budget)
+        model.classifier.budget = budget
     return model

@@ -14,13 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from askance.cli.output import console, left_out, percent, spark
-from askance.metrics.shown import in_digits
-from askance.playing import Outcome, Progress
+from askance.learner.budget import as_budget
+from askance.metrics.format import in_digits
+from askance.playing import Progress, RunResult
+from askance.plural import format_count
 
-PERIODS = {"1d": "a day", "1h": "an hour"}
+MOST_CLASSES = 8  # that are listed
 
 
-class Screen:
+class RunScreen:
     """A table on standard output, progress on standard error; the latter only if that is a terminal."""
 
     def __init__(self, quiet: bool) -> None:
@@ -41,7 +43,7 @@ class Screen:
             TextColumn("{task.fields[facts]}"),
         )
         with Bar(*columns, console=self.err, transient=True) as bar:
-            task = bar.add_task("playing", total=None, facts="reading the first lines")
+            task = bar.add_task("playing", total=None, facts="getting ready; the first time it compiles for a minute")
 
             def update(progress: Progress) -> None:
                 speed = progress.events / max(progress.seconds, 1e-9)
@@ -55,7 +57,7 @@ class Screen:
 
             yield update
 
-    def show(self, outcome: Outcome, written: list[str], weighted: Sequence[str] = ()) -> None:
+    def show(self, outcome: RunResult, written: list[str], weighted: Sequence[str] = ()) -> None:
         """The closing table, with the metrics whose weights were given, and what there is to say beside it."""
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=False)
         table.add_column(style="cyan", no_wrap=True)
@@ -69,15 +71,19 @@ class Screen:
             self.out.print(f"Written: {name}", soft_wrap=True)
 
 
-def rows(outcome: Outcome, weighted: Sequence[str]) -> Iterator[tuple[str, str | Text]]:
+def rows(outcome: RunResult, weighted: Sequence[str]) -> Iterator[tuple[str, str | Text]]:
     """The lines of the closing table."""
     found, clf, about = outcome.summary(), outcome.model.classifier, outcome.model.about
     classes = outcome.totals.classes.tolist()
     letters = ", ".join(_set(letter, value) for letter, value in about["parameters"].items())
-    budget = "" if clf.budget is None else f", {in_words(clf.budget)}"
+    budget = "" if clf.budget is None else f", {as_budget(clf.budget).in_words()}"
     columns = "1 column" if outcome.features == 1 else f"{outcome.features:,} columns"
-    yield "stream", f"{outcome.name}: {found['events']:,} events, {columns}"
-    yield "classes", ", ".join(str(label) for label in classes[:8]) + (", ..." if len(classes) > 8 else "")
+    yield "stream", f"{outcome.name}: {format_count(found['events'], 'event')}, {columns}"
+    if outcome.unlabeled:
+        extra = "1 more event, predicted" if outcome.unlabeled == 1 else f"{outcome.unlabeled:,} more events, predicted"
+        yield "without a label", f"{extra} but never asked, and in none of the numbers below"
+    more = ", ..." if len(classes) > MOST_CLASSES else ""
+    yield "classes", ", ".join(str(label) for label in classes[:MOST_CLASSES]) + more
     yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
     yield "done to values", outcome.preparation
     bought = f"{found['labels']:,} ({percent(found['query_ratio'])} of the events)"
@@ -89,6 +95,8 @@ def rows(outcome: Outcome, weighted: Sequence[str]) -> Iterator[tuple[str, str |
             f"; always the most frequent class: {percent(found['majority'])}", style="not bold dim"
         ),
     )
+    yield "balanced accuracy", percent(found["balanced_accuracy"])
+    yield "recall", list_recalls(outcome.totals.recalls())
     shares = outcome.totals.course.shares(32)
     yield (
         "over time",
@@ -101,67 +109,72 @@ def rows(outcome: Outcome, weighted: Sequence[str]) -> Iterator[tuple[str, str |
     )
     if "alpha_p" in weighted and "sum" in found:
         yield "sum", f"{in_digits(found['sum'])}, sensitivity weighs {outcome.alpha_p:g}"
-    if "c_p" in weighted and "cost" in found:
+    if clf.costs is not None:
+        yield "cost of mistakes", f"{found['cost']:,.1f}, {found['cost'] / max(1, found['events']):.4f} an event"
+    elif "c_p" in weighted and "cost" in found:
         yield (
             "cost",
             f"{found['cost']:,.1f}, {outcome.c_p:g} for a missed positive, {1 - outcome.c_p:g} for a false alarm",
         )
     if hasattr(clf, "report"):
-        yield from of_itself(clf.report(), found)
+        yield from own_estimate(clf.report(), bool(clf.explore))
     speed = found["events"] / max(outcome.seconds, 1e-9)
     yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"
     if clf.events_seen_ > found["events"]:
-        yield "model in all", f"{clf.events_seen_:,} events, {clf.labels_asked_:,} labels"
+        yield "model in all", f"{format_count(clf.events_seen_, 'event')}, {format_count(clf.labels_asked_, 'label')}"
 
 
 def _set(letter: str, value: Any) -> str:
     """A parameter and its value."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}={part:g}" for name, part in value.items())
+        by_pair = {
+            f"{truth}:{predicted}": cost
+            for truth, row in value.items()
+            for predicted, cost in (row.items() if isinstance(row, dict) else [("", row)])
+        }
+        return ", ".join(f"{pair.removesuffix(':')}={cost:g}" for pair, cost in by_pair.items())
     return f"{letter}={value}"
 
 
-def of_itself(report: Any, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def list_recalls(recalls: dict[Any, float]) -> str:
+    """The recall of each class; of many classes, of the weakest.
+
+    >>> list_recalls({"ham": 0.98, "spam": 0.75})
+    'ham 98.0%, spam 75.0%'
+    """
+    lowest = sorted(recalls, key=recalls.__getitem__)[:MOST_CLASSES]
+    listed = ", ".join(f"{label} {percent(share)}" for label, share in recalls.items() if label in lowest)
+    return listed if len(recalls) <= MOST_CLASSES else f"the weakest of {len(recalls)} classes: {listed}"
+
+
+def own_estimate(report: Any, is_exploring: bool) -> Iterator[tuple[str, str]]:
     """What a committee says of itself, beside the truth."""
-    heard = sum(standing.voice > 0.0 for standing in report.standings)
-    yield "balanced accuracy", percent(found["balanced_accuracy"])
+    heard = sum(member.vote > 0.0 for member in report.member_reports)
     if report.answers:
-        value, low, high = report.quality.balanced_accuracy
-        yield "by its labels", f"about {percent(value)}, with 95% confidence {percent(low)} to {percent(high)}"
+        yield "by its labels", format_estimates(report.quality.balanced_accuracy, is_exploring)
         yield (
             "learners",
-            f"{heard} of {len(report.standings)} are heard; {report.leader} leads since label {report.since:,}",
+            f"{heard} of {len(report.member_reports)} are heard; {report.leader} leads since label {report.since:,}",
         )
         spent = (f"{reason} {count:,}" for reason, count in report.spent.items() if count)
         yield "labels went to", ", ".join(spent)
 
 
-def in_words(budget: Any) -> str:
-    """A budget as people say it."""
-    from askance.budgets import Both, Fixed, PerPeriod, Rate
-
-    match budget:
-        case Both(first=first, second=second):
-            return f"{in_words(first)} and {in_words(second)}"
-        case Rate(r=share, burst=burst):
-            ahead = f", at most {burst:g} labels ahead at the start" if burst else ""
-            return f"about {100 * share:g}% of the events{ahead}"
-        case PerPeriod(n=n, period=period):
-            return f"at most {n:,} labels {PERIODS.get(str(period), f'every {period}')}"
-        case Fixed(n=n):
-            return f"at most {n:,} labels"
-    return str(budget)
+def format_estimates(quality: Any, is_exploring: bool) -> str:
+    """What the bought labels say of the balanced accuracy, or that it is too early to say."""
+    value, low, high = quality
+    if quality.is_too_wide:
+        advice = "more labels tell" if is_exploring else "labels bought at random tell more: --explore 0.01"
+        return f"balanced accuracy: too early to say ({percent(low)} to {percent(high)}); {advice}"
+    return f"balanced accuracy about {percent(value)}, with 95% confidence {percent(low)} to {percent(high)}"
 
 
 def is_spent(clf: Any) -> bool:
     """Whether a fixed number of labels was bought in full."""
-    from askance.budgets import Fixed
-
-    limit = clf.budget.n if isinstance(clf.budget, Fixed) else None
-    return limit is not None and clf.labels_asked_ >= limit > 0
+    return bool(clf.labels_asked_ >= as_budget(clf.budget).most_in_all() > 0)
 
 
-def remarks(outcome: Outcome) -> Iterator[str]:
+def remarks(outcome: RunResult) -> Iterator[str]:
     """What a user should know beside the numbers."""
     totals, clf = outcome.totals, outcome.model.classifier
     if is_spent(clf) and not totals.labels:
@@ -173,6 +186,10 @@ def remarks(outcome: Outcome) -> Iterator[str]:
             f"All {clf.labels_asked_:,} labels were spent by event {totals.last_asked:,} of {totals.events:,}; "
             f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
         )
-    yield from left_out(outcome.bad_lines, outcome.unlabeled, outcome.bad_line_examples)
+    yield from left_out(outcome.bad_lines, 0, outcome.bad_line_examples)
+    yield from outcome.warnings
+    for name, before, now in outcome.widened:
+        what = "was empty at first and is" if before == "ignore" else f"was a {before} at first and became"
+        yield f"The field {name!r} {what} {'text' if now == 'text' else f'a {now}'}."
     if outcome.restarted:
         yield "A class turned up late: the file was read for all classes first. --classes saves that."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if len(options.streams) > 1 and options.store is not None:
         raise InvalidParameter("--store is for one stream; several name their stores in their settings.")
     configs = [read_config(options, path) for path in options.streams or [options.config]]
+    from askance.live.logs import logging_as
     from askance.live.server import serve
 
     server = configs[0].server
@@ -40,8 +40,6 @@ def run(options: argparse.Namespace) -> int:
     if options.port is not None:
         server = replace(server, port=options.port)
     configs[0] = replace(configs[0], server=server)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-
     slow = note_slow_start()
 
     def say(address: str, services: list[Service]) -> None:
@@ -51,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"  {service.config.title}: {address}{service.prefix}/", flush=True)
 
     try:
-        serve(configs, say)
+        with logging_as(configs[0].log):
+            serve(configs, say)
     finally:
         slow.cancel()
     return 0

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from askance.cli.command import Command
-from askance.cli.live import add_config, opened, read_config
+from askance.cli.live import add_config, open_stores, read_config
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--scopes",
         default="label,read",
         metavar="A,B",
-        help="what it allows: ingest, label, read, admin (default: label,read)",
+        help="what it allows: ingest, label, review, read, admin (default: label,read)",
     )
     parser.add_argument(
         "--expires", metavar="TIME", help="how long it is valid, such as 90d (default: until it is revoked)"
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     from askance.live.clock import iso
     from askance.live.config import seconds
 
-    with opened(config) as database:
+    with open_stores(config) as database:
         if options.action == "create":
             lasts = None if options.expires is None else seconds(options.expires, "--expires")
             scopes = [scope.strip() for scope in options.scopes.split(",") if scope.strip()]
@@ -72,8 +72,10 @@ command = Command(
     name="token",
     summary="create, list or revoke tokens of the live service",
     description="Tokens let programs and people use the live service. Scopes: ingest (send\n"
-    "events), label (answer questions), read (see results), admin (everything).",
-    epilog="examples:\n  askance token create ana\n  askance token create mailer --scopes ingest --expires 90d\n"
+    "events), label (answer questions), review (replace or take back what others\n"
+    "said, beside label), read (see results), admin (everything).",
+    epilog="examples:\n  askance token create ana\n  askance token create lead --scopes label,review,read\n"
+    "  askance token create mailer --scopes ingest --expires 90d\n"
     "  askance token list\n  askance token revoke 3f9c01aa\n",
     configure=configure,
     run=run,

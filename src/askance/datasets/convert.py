@@ -67,13 +67,13 @@ def labels_of(raw: Sequence[str], options: dict[str, Any]) -> np.ndarray:
         return np.where(found == options["positive"], 1, -1).astype(np.int8)
     if "negative" in options:
         return np.where(found == options["negative"], -1, 1).astype(np.int8)
-    known = options.get("labels") or _sorted(set(found.tolist()))
+    known = options.get("labels") or _sort_labels(set(found.tolist()))
     place = {label: at for at, label in enumerate(known)}
     y = np.array([place[label] for label in found.tolist()], dtype=np.int32)
     return np.where(y == 1, 1, -1).astype(np.int8) if len(known) == 2 else y
 
 
-def _sorted(labels: set[str]) -> list[str]:
+def _sort_labels(labels: set[str]) -> list[str]:
     try:
         return sorted(labels, key=float)
     except ValueError:
@@ -83,7 +83,7 @@ def _sorted(labels: set[str]) -> list[str]:
 # --- files within files ----------------------------------------------------------------------------------
 
 
-def opened(path: Path, member: str = "") -> IO[bytes]:
+def open_file(path: Path, member: str = "") -> IO[bytes]:
     """A file to read from, or a member of an archive, unpacked on the way."""
     name = path.name.lower()
     if name.endswith(".zip"):
@@ -104,11 +104,11 @@ def opened(path: Path, member: str = "") -> IO[bytes]:
     return openers.get(path.suffix.lower(), open)(path, "rb")
 
 
-def all_opened(entry: Entry, paths: Sequence[Path]) -> Iterator[IO[bytes]]:
+def open_files(entry: Entry, paths: Sequence[Path]) -> Iterator[IO[bytes]]:
     """The files of a set, or the members of its archive that the registry lists, in order."""
     members = entry.options.get("members", [""] * len(paths))
     for path, member in zip(list(paths) * (len(members) if len(paths) == 1 else 1), members, strict=True):
-        yield opened(path, member)
+        yield open_file(path, member)
 
 
 # --- formats ---------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def read_libsvm(entry: Entry, paths: Sequence[Path]) -> Content:
     """LIBSVM / SVMlight text, several files one after the other; columns from 1."""
     from sklearn.datasets import load_svmlight_file
 
-    parts = [load_svmlight_file(file, n_features=entry.columns, zero_based=False) for file in all_opened(entry, paths)]
+    parts = [load_svmlight_file(file, n_features=entry.columns, zero_based=False) for file in open_files(entry, paths)]
     X = sp.vstack([part[0] for part in parts], format="csr")
     y = labels_of([f"{label:g}" for part in parts for label in part[1]], entry.options)
     if "times" in entry.options:  # a scaling to undo: x was (whole number) / times - add
@@ -129,7 +129,7 @@ def read_libsvm(entry: Entry, paths: Sequence[Path]) -> Content:
 def read_csv(entry: Entry, paths: Sequence[Path]) -> Content:
     """Numbers with the label in one column (the last unless ``label`` says), ``categories`` coded, names kept."""
     options, rows = entry.options, []
-    for file in all_opened(entry, paths):
+    for file in open_files(entry, paths):
         lines = io.TextIOWrapper(file, encoding="utf-8", newline="")
         if options.get("delimiter") == " ":
             found = [line.split() for line in lines if line.strip()]
@@ -160,13 +160,13 @@ def read_mat(entry: Entry, paths: Sequence[Path]) -> Content:
 def read_cifar(entry: Entry, paths: Sequence[Path]) -> Content:
     """The binary version of CIFAR-10: records of a label and 3,072 bytes; ``rows`` says from where to where."""
     first, last = entry.options["rows"]
-    records = np.frombuffer(opened(paths[0], entry.options["member"]).read(), np.uint8).reshape(-1, 3073)[first:last]
+    records = np.frombuffer(open_file(paths[0], entry.options["member"]).read(), np.uint8).reshape(-1, 3073)[first:last]
     return Content(records[:, 1:].copy(), records[:, 0].astype(np.int32))
 
 
 def read_labeled_texts(entry: Entry, paths: Sequence[Path]) -> Content:
     """A line per text: label, tabulator, text."""
-    lines = opened(paths[0], entry.options.get("member", "")).read().decode("utf-8").splitlines()
+    lines = open_file(paths[0], entry.options.get("member", "")).read().decode("utf-8").splitlines()
     pairs = [line.split("\t", 1) for line in lines if line.strip()]
     return Content(None, labels_of([label for label, _ in pairs], entry.options), [text for _, text in pairs])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from askance.datasets import folders
 from askance.datasets.convert import convert
 from askance.datasets.download import Report, download, has_checksum
-from askance.datasets.registry import Entry, Source, find
+from askance.datasets.registry import Entry, RemoteFile, find
 from askance.errors import DatasetError
 
 
@@ -40,7 +40,7 @@ def get(name: str, report: Report | None = None) -> list[Path]:
     if not entry.can_be_fetched:
         raise DatasetError(missing(entry))
     try:
-        paths = [_fetched(source, report) for source in entry.files]
+        paths = [_fetch(source, report) for source in entry.files]
         content = convert(entry, paths)
     except DatasetError as error:
         raise DatasetError(f"{error}. {by_hand(entry)}") from None
@@ -49,7 +49,7 @@ def get(name: str, report: Report | None = None) -> list[Path]:
     return [path]
 
 
-def _fetched(source: Source, report: Report | None) -> Path:
+def _fetch(source: RemoteFile, report: Report | None) -> Path:
     path = downloads_folder() / source.file_name
     if path.is_file() and has_checksum(path, source.checksum):
         return path

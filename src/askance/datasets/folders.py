@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from askance.beside import beside
+from askance.atomic import atomic_write
+from askance.compile import cache_directory
 from askance.datasets.registry import Entry
 from askance.errors import DatasetError
-from askance.learner.compile import cache_directory
 
 
 @dataclass
@@ -81,8 +80,10 @@ def _read_arrays(path: Path) -> Content:
         if name not in arrays:
             raise DatasetError(f"{str(path)!r} has no array {name!r}; a data set has {', '.join(names)} and y.")
     if "indptr" in arrays:
+        from scipy.sparse import csr_matrix
+
         parts = arrays["data"].astype(np.float64), arrays["indices"], arrays["indptr"]
-        X: Any = sp.csr_matrix(parts, shape=tuple(int(n) for n in arrays["shape"]))
+        X: Any = csr_matrix(parts, shape=tuple(int(n) for n in arrays["shape"]))
         X.check_format(full_check=True)
     else:
         X = arrays["X"]
@@ -108,13 +109,14 @@ def _read_texts(path: Path) -> Content:
 
 def write(content: Content, path: Path) -> None:
     """Write a set to a file, which appears complete or not at all."""
+    from scipy.sparse import issparse
 
     def write_to(file: IO[bytes]) -> None:
         if content.texts is not None:
             with gzip.open(file, "wt", encoding="utf-8") as lines:
                 for text, label in zip(content.texts, content.y.tolist(), strict=True):
                     lines.write(json.dumps({"text": text, "y": label}) + "\n")
-        elif sp.issparse(content.X):
+        elif issparse(content.X):
             X = content.X
             np.savez_compressed(
                 file, data=X.data.astype(np.float32), indices=X.indices.astype(np.int32),
@@ -129,7 +131,7 @@ def write(content: Content, path: Path) -> None:
 def write_whole(path: Path, write_to: Callable[[IO[bytes]], None]) -> None:
     """Write a file, and the folder it is in; it appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as name, open(name, "wb") as file:
+    with atomic_write(path) as name, open(name, "wb") as file:
         write_to(file)
 
 
@@ -144,7 +146,9 @@ def fingerprint(content: Content) -> str:
         for text in content.texts:
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
     else:
-        X = sp.csr_matrix(content.X, dtype=np.float32)
+        from scipy.sparse import csr_matrix
+
+        X = csr_matrix(content.X, dtype=np.float32)
         X.sum_duplicates()
         X.eliminate_zeros()
         digest.update(repr(tuple(int(n) for n in X.shape)).encode())

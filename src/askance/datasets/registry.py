@@ -19,7 +19,7 @@ KINDS = ("sparse", "dense", "text", "task")
 
 
 @dataclass(frozen=True)
-class Source:
+class RemoteFile:
     """A file on a server."""
 
     url: str
@@ -59,7 +59,7 @@ class Entry:
     """Rows of each class, classes sorted."""
     content: str = ""
     """Fingerprint of the content that the documented results were made with."""
-    files: tuple[Source, ...] = ()
+    files: tuple[RemoteFile, ...] = ()
     format: str = ""
     """How to read ``files``; empty if there is no download that can be converted."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def entries() -> dict[str, Entry]:
 
 def _entry(name: str, row: dict[str, Any]) -> Entry:
     row = dict(row)
-    files = tuple(Source(*(file if isinstance(file, list) else [file])) for file in row.pop("files", []))
+    files = tuple(RemoteFile(*(file if isinstance(file, list) else [file])) for file in row.pop("files", []))
     papers, counts = tuple(row.pop("papers", ())), tuple(row.pop("counts", ()))
     return Entry(name=name, files=files, papers=papers, counts=counts, **row)
 

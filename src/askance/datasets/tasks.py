@@ -22,7 +22,7 @@ def one_against_the_rest(content: Content, name: str, label: str) -> Content:
     return Content(content.X, y, content.texts, content.extra)
 
 
-def _selected(content: Content, rows: np.ndarray, y: np.ndarray) -> Content:
+def _select(content: Content, rows: np.ndarray, y: np.ndarray) -> Content:
     texts = None if content.texts is None else [content.texts[row] for row in rows.tolist()]
     X = None if content.X is None else content.X[rows]
     return Content(X, y, texts)
@@ -34,23 +34,23 @@ def binary(parts: list[Content], options: dict[str, Any]) -> Content:
     positive = np.isin(content.y, options["positive"])
     negative = np.isin(content.y, options["negative"]) if "negative" in options else ~positive
     rows = np.flatnonzero(positive | negative)
-    return _selected(content, rows, np.where(positive[rows], 1, -1).astype(np.int8))
+    return _select(content, rows, np.where(positive[rows], 1, -1).astype(np.int8))
 
 
 def first_rows(parts: list[Content], options: dict[str, Any]) -> Content:
     """The first rows only: where a file is training and test set together, and a paper uses the former."""
     rows = np.arange(options["rows"])
-    return _selected(parts[0], rows, parts[0].y[rows])
+    return _select(parts[0], rows, parts[0].y[rows])
 
 
-def joined(parts: list[Content], options: dict[str, Any]) -> Content:
+def join_parts(parts: list[Content], options: dict[str, Any]) -> Content:
     """Several sets, one after the other."""
     rows = [part.X for part in parts]
     X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
     return Content(X, np.concatenate([part.y for part in parts]))
 
 
-def spread_out(parts: list[Content], options: dict[str, Any]) -> Content:
+def interleave(parts: list[Content], options: dict[str, Any]) -> Content:
     """Columns of category codes become one column per category, behind the others."""
     content, codes = parts[0], options["categories"]
     X = sp.csc_matrix(content.X)
@@ -67,6 +67,6 @@ def spread_out(parts: list[Content], options: dict[str, Any]) -> Content:
 TASKS: dict[str, Callable[[list[Content], dict[str, Any]], Content]] = {
     "binary": binary,
     "first rows": first_rows,
-    "joined": joined,
-    "spread out": spread_out,
+    "joined": join_parts,
+    "spread out": interleave,
 }

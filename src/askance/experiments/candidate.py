@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from askance.errors import InvalidParameter
-from askance.experiments.search import ALONE, Knob, asks_by_rate, knob_of, parameters_of, preset_of
+from askance.experiments.search import ScaleParameter, asks_by_rate, parameters_of, scale_parameter_of
 from askance.experiments.table import Table
-from askance.learner.presets import make
+from askance.experiments.twins import build, is_committee, preset_of
+from askance.learner.presets import key_of
 
 Value = float | str | Callable[[Table], float]
 """A number, a word (the objective of ``auto``), or a function that finds the number in the data."""
@@ -101,8 +102,8 @@ class Candidate:
 
     def _spelling(self, name: str, aliases: tuple[str, ...]) -> str:
         """The algorithm's name as printed in its paper, whichever alias was used."""
-        given = self.name.strip().casefold()
-        return next((spelling for spelling in (name, *aliases) if spelling.casefold() == given), name)
+        given = key_of(self.name)
+        return next((spelling for spelling in (name, *aliases) if key_of(spelling) == given), name)
 
     @property
     def algorithm(self) -> str:
@@ -110,9 +111,9 @@ class Candidate:
         return preset_of(self.name).name
 
     @property
-    def knob(self) -> Knob | None:
+    def scale_parameter(self) -> ScaleParameter | None:
         """What turns its query ratio."""
-        return knob_of(self.name)
+        return scale_parameter_of(self.name)
 
     @property
     def asks_by_rate(self) -> bool:
@@ -121,8 +122,8 @@ class Candidate:
 
     @property
     def is_auto(self) -> bool:
-        """Whether it is ``auto``, whose budget is all there is to choose."""
-        return preset_of(self.name) is ALONE
+        """Whether it is ``auto`` or its twin, whose budget is all there is to choose."""
+        return is_committee(self.name)
 
     def points(self, table: Table | None) -> list[dict[str, float]]:
         """All combinations of parameters, in order; the fixed ones included."""
@@ -135,7 +136,7 @@ class Candidate:
         points = []
         for row in rows:
             point = {letter: _number(value, table) for letter, value in (dict(self.fixed) | row).items()}
-            make(self.name, **point)  # refuses values that cannot work, with a sentence
+            build(self.name, **point)  # refuses values that cannot work, with a sentence
             if point not in points:
                 points.append(point)
         return points
@@ -178,8 +179,8 @@ def default_candidate(
     if grid not in GRIDS:
         raise InvalidParameter(f"grid must be one of {', '.join(GRIDS)}, got {grid!r}.")
     letters, given, values = parameters_of(name), dict(fixed or {}), dict(choices or {})
-    knob = knob_of(name)
-    turned = knob.letters if knob else ()
+    scale_parameter = scale_parameter_of(name)
+    turned = scale_parameter.letters if scale_parameter else ()
     open_letters = [letter for letter in letters if letter not in given and letter not in values]
     for letter in open_letters:
         if letter in turned:

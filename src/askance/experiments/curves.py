@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from askance.experiments.results import LOWER_IS_BETTER, Results
+from askance.experiments.results import Results
 from askance.experiments.search import asks_at_random
-from askance.experiments.statistics import Line, lines
-from askance.metrics.shown import in_digits
+from askance.experiments.statistics import Line, Ranking, lines, places_left_out, shared_places
+from askance.metrics.format import in_digits
+from askance.metrics.register import metric_of
 
 LIGHT = ("#0072B2", "#D55E00", "#009E73", "#A6507E", "#B87A00", "#2E95CE", "#6B6B6B", "#7D7A00", "#8A1C2B", "#4B3F9E")
 DARK = ("#57B0E8", "#FF8F50", "#2FC79A", "#E79CC6", "#F0B445", "#9AD4F5", "#BDBDBD", "#CFCB4B", "#FF9AA2", "#B3A8FF")
 """Colours after Okabe and Ito, which colour-blind eyes tell apart, darker or lighter by the ground they stand on."""
 MARKERS = ("circle", "square", "triangle", "diamond", "down", "cross", "plus")
-
-NAMES = {
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "sensitivity": "sensitivity",
-    "specificity": "specificity",
-    "sum": "sum",
-    "cost": "cost",
-    "mistakes": "mistakes",
-    "auc": "AUC",
-    "nlp": "negative log probability",
-    "weighted_loss": "weighted loss",
-    "query_ratio": "query ratio",
-    "seconds": "seconds",
-    "labels": "labels",
-}
 
 
 @dataclass(frozen=True)
@@ -56,7 +39,7 @@ class Style:
 
 
 @dataclass(frozen=True)
-class Curve:
+class CandidateCurve:
     """One candidate's metric over the labels it bought, by ascending label count."""
 
     candidate: str
@@ -73,7 +56,7 @@ def styles(results: Results) -> dict[str, Style]:
     }
 
 
-def curves(results: Results, metric: str, dataset: str | None = None) -> tuple[list[Curve], list[Line]]:
+def curves(results: Results, metric: str, dataset: str | None = None) -> tuple[list[CandidateCurve], list[Line]]:
     """The curves of a metric, and the lines of candidates that ask for every label."""
     style, references = styles(results), []
     by_candidate: dict[str, list[Line]] = {}
@@ -83,13 +66,13 @@ def curves(results: Results, metric: str, dataset: str | None = None) -> tuple[l
         else:
             references.append(line)
     drawn = [
-        Curve(candidate, style[candidate], tuple(sorted(points, key=lambda line: line.labels)))
+        CandidateCurve(candidate, style[candidate], tuple(sorted(points, key=lambda line: line.labels)))
         for candidate, points in by_candidate.items()
     ]
     return drawn, references
 
 
-def value_range(drawn: list[Curve], references: list[Line], metric: str) -> tuple[float, float]:
+def value_range(drawn: list[CandidateCurve], references: list[Line], metric: str) -> tuple[float, float]:
     """The range of the vertical axis: all means and all bands, within what the metric can be."""
     points = [line for curve in drawn for line in curve.points]
     spread = [(line.mean, line.std if line.reached else 0.0) for line in points]  # hollow ones have no band
@@ -98,14 +81,13 @@ def value_range(drawn: list[Curve], references: list[Line], metric: str) -> tupl
     low, high = float(edges.min()), float(edges.max())
     room = max(high - low, 1e-3 * max(1.0, abs(high)))
     low, high = low - 0.04 * room, high + 0.04 * room
-    if metric not in LOWER_IS_BETTER:
-        high = min(high, 1.0 + 0.02 * room)
+    high = min(high, metric_of(metric).largest + 0.02 * room)
     return max(0.0, low), high
 
 
 def name_of(metric: str) -> str:
     """A metric as people write it."""
-    return NAMES.get(metric, metric)
+    return metric_of(metric).title
 
 
 def target_name(results: Results, target: float) -> str:
@@ -118,7 +100,27 @@ def target_name(results: Results, target: float) -> str:
     return f"{target:,.0f} labels" if kind == "budget" else f"scale {target:g}"
 
 
-def mean_and_spread(line: Line) -> str:
+def mean_ranks_left_out(results: Results, rankings: Sequence[Ranking]) -> str:
+    """What mean ranks do not go over, in a sentence; empty where they go over everything."""
+    several = len(results.datasets) > 1
+
+    def place_name(place: tuple[str, float]) -> str:
+        return f"{place[0]} at {target_name(results, place[1])}" if several else target_name(results, place[1])
+
+    left_out = places_left_out(rankings)
+    nowhere = [row.candidate for row in rankings if not row.by_cell]
+    parts = [f"{place_name(place)} (not reached by {', '.join(names)})" for place, names in left_out.items()]
+    sentences = []
+    if left_out and shared_places(rankings):
+        sentences.append(f"Mean ranks leave out {'; '.join(parts)}.")
+    elif left_out:
+        sentences.append(f"There are no mean ranks, since nothing was reached by all: {'; '.join(parts)}.")
+    if nowhere:
+        sentences.append(f"Not ranked, since nothing was reached: {', '.join(nowhere)}.")
+    return " ".join(sentences)
+
+
+def mean_and_deviation(line: Line) -> str:
     """A mean with its standard deviation, if there is more than one play to have one."""
     spread = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
     return f"{number(line.mean)} ± {spread}" if line.plays > 1 else number(line.mean)
@@ -129,10 +131,10 @@ def number(value: float) -> str:
     return in_digits(value)
 
 
-def spread_out(places: list[float], least: float, low: float, high: float) -> list[float]:
+def separate_labels(places: list[float], least: float, low: float, high: float) -> list[float]:
     """Move labels apart, each as little as possible, so that neighbours are at least ``least`` apart within a range.
 
-    >>> spread_out([10.0, 11.0, 30.0], least=4.0, low=0.0, high=40.0)
+    >>> separate_labels([10.0, 11.0, 30.0], least=4.0, low=0.0, high=40.0)
     [8.5, 12.5, 30.0]
     """
     order = np.argsort(places, kind="stable")

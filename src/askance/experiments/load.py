@@ -44,7 +44,7 @@ def load(source: str | os.PathLike[str], running: bool, **reading: Any) -> Loade
     """As ``load_table``; with ``running``, fields of files that have any are scaled."""
     path = Path(source)
     if str(source) != "-" and not path.exists():
-        return Loaded(*_named(str(source)))
+        return Loaded(*_load_by_name(str(source)))
     name = path.name.split(".")[0] or str(source)
     if path.suffix == ".npz" and not reading:
         return Loaded(name, *_read_npz(path))
@@ -60,7 +60,7 @@ def load(source: str | os.PathLike[str], running: bool, **reading: Any) -> Loade
         return _gather(stream, name, is_scaled=True)
 
 
-def _named(name: str) -> tuple[str, Any, np.ndarray]:
+def _load_by_name(name: str) -> tuple[str, Any, np.ndarray]:
     from askance.datasets import load_dataset
 
     if os.sep in name or "." in name:
@@ -83,6 +83,8 @@ def _gather(stream: Any, name: str, is_scaled: bool) -> Loaded:
     if not rows:
         raise InvalidInput(f"{name!r} is empty.")
     width = max(part.shape[1] for part in rows)
+    if not width:
+        stream.refuse_no_columns()
     for part in rows:
         part.resize(part.shape[0], width)
     X = sp.vstack(rows, format="csr")

@@ -27,7 +27,7 @@ def check_curve_file(path: str) -> None:
 
 
 def save_curve(curve: Mapping[str, Any], path: str, title: str) -> None:
-    """Write a curve, as ``Outcome.curve_as_json`` has it; what kind of file is told by its name."""
+    """Write a curve, as ``RunResult.curve_as_json`` has it; the file's name says its kind."""
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
         Path(path).write_text(json.dumps(curve, indent=1) + "\n", encoding="utf-8")

@@ -9,29 +9,26 @@ makes the comparisons paired.
 from __future__ import annotations
 
 import os
+import platform
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from askance.experiments.table import Table, open_shared
-from askance.learner.presets import is_auto, make
-from askance.learner.trace import Trace
-from askance.metrics.counts import PerClass, cross
+from askance.errors import InvalidInput
+from askance.experiments.provenance import describe_code
+from askance.experiments.table import Table
+from askance.experiments.twins import build, is_committee
+from askance.metrics.register import Weights
+from askance.metrics.summary import summarise_trace
 
 ROLES = ("play", "choose")
 """Permutations that are reported, and separate ones on which parameters are chosen."""
 
-COUNTED = frozenset(
-    {
-        "events", "labels", "query_ratio", "accuracy", "balanced_accuracy", "mistakes", "precision", "recall", "f1",
-        "sensitivity", "specificity", "sum", "cost", "seconds",
-    }
-)  # fmt: skip
-"""The metrics that follow from a table of counts, and therefore cost next to nothing."""
+MODULE = "askance.experiments.play"
+"""This one: it and all that it imports decides the result of a play."""
 
 LOADING = 0.6
 """Seconds that a process needs before its first play, whatever is played."""
@@ -61,7 +58,7 @@ class Conditions:
     """Also the metrics that need a sort or probabilities: auc, nlp, weighted_loss."""
 
 
-class Stream(NamedTuple):
+class PermutedTable(NamedTuple):
     """A table in the order of one permutation, with the seed of the learner that plays it."""
 
     X: Any
@@ -74,7 +71,7 @@ class Stream(NamedTuple):
         return sum(part.nbytes for part in parts) + self.y.nbytes
 
 
-class Player:
+class TablePlayer:
     """Plays on one table, keeping permuted copies as long as there is room for them."""
 
     def __init__(self, table: Table, conditions: Conditions, room: int) -> None:
@@ -85,9 +82,9 @@ class Player:
         self.last_warm_up = 0.0
         """Seconds that the last of them took."""
         self._room = room
-        self._streams: dict[tuple[str, int], Stream] = {}
+        self._streams: dict[tuple[str, int], PermutedTable] = {}
 
-    def stream(self, role: str, permutation: int) -> Stream:
+    def stream(self, role: str, permutation: int) -> PermutedTable:
         """The table in the order of this permutation."""
         kept = self._streams.get((role, permutation))
         if kept is not None:
@@ -96,9 +93,9 @@ class Player:
         order = rng.permutation(self.table.n_events)
         seed = int(rng.integers(2**62))
         if self.conditions.shuffle:
-            stream = Stream(self.table.X[order], self.table.y[order], seed)
+            stream = PermutedTable(self.table.X[order], self.table.y[order], seed)
         else:
-            stream = Stream(self.table.X.copy(), np.array(self.table.y), seed)
+            stream = PermutedTable(self.table.X.copy(), np.array(self.table.y), seed)
         # No eviction: plays go round and round, and the oldest is the next to be needed.
         if stream.size <= self._room:
             self._room -= stream.size
@@ -119,61 +116,25 @@ class Player:
         self.warm(play.algorithm, play.budget)
         began = perf_counter()
         stream = self.stream(play.role, play.permutation)
-        learner = make(
+        learner = build(
             play.algorithm,
-            **bought(play.algorithm, dict(play.parameters), play.budget),
+            **count_bought(play.algorithm, dict(play.parameters), play.budget),
             classes=np.arange(len(self.table.classes)),
             random_state=stream.seed,
         )
-        result = measure(learner.run(stream.X, stream.y), self.table.positive, self.conditions)
+        trace, conditions = learner.run(stream.X, stream.y), self.conditions
+        weights = Weights(conditions.alpha_p, conditions.c_p)
+        result = summarise_trace(trace, self.table.positive, weights, everything=conditions.everything)
         result["cost_seconds"] = perf_counter() - began
         return result
 
 
-def bought(algorithm: str, parameters: dict[str, Any], budget: int | None) -> dict[str, Any]:
-    """The parameters and the budget of a learner; the rate of ``auto`` is its budget."""
-    if is_auto(algorithm) and "rate" in parameters:
+def count_bought(algorithm: str, parameters: dict[str, Any], budget: int | None) -> dict[str, Any]:
+    """The parameters and the budget of a learner; the rate of ``auto``, or of its twin, is its budget."""
+    if is_committee(algorithm) and "rate" in parameters:
         rate = parameters.pop("rate")
         return parameters | {"budget": rate if rate < 1.0 else None}
     return parameters | {"budget": budget}
-
-
-def measure(trace: Trace, positive: int | None, conditions: Conditions) -> dict[str, float]:
-    """The metrics of one play, named as in ``Trace.summary``."""
-    n_classes = len(trace.classes)
-    if conditions.everything:
-        return dict(trace.summary(positive, conditions.alpha_p, conditions.c_p))
-    matrix = cross(trace.truth_index.astype(np.int64), trace.predicted_index.astype(np.int64), n_classes)
-    per_class = PerClass.of(matrix)
-    events, labels = len(trace), int(np.count_nonzero(trace.asked))
-    wrong = int(matrix.sum() - matrix.trace())
-    result: dict[str, float] = {
-        "events": events,
-        "labels": labels,
-        "query_ratio": labels / events,
-        "accuracy": 1.0 - wrong / events,
-        "balanced_accuracy": per_class.balanced_accuracy(),
-        "mistakes": wrong,
-    }
-    if positive is not None:
-        counts = per_class.counts(positive)
-        result |= {
-            "precision": counts.precision,
-            "recall": counts.recall,
-            "sensitivity": counts.recall,
-            "specificity": counts.specificity,
-            "f1": counts.f1,
-            "sum": counts.sum(conditions.alpha_p),
-            "cost": counts.cost(conditions.c_p),
-        }
-    else:
-        result |= {
-            "precision": per_class.macro_precision(),
-            "recall": per_class.macro_recall(),
-            "f1": per_class.macro_f1(),
-        }
-    result["seconds"] = trace.seconds
-    return result
 
 
 # --- in a worker process ---------------------------------------------------------------------------------
@@ -188,21 +149,29 @@ def room_per_worker(workers: int) -> int:
     return int(min(2**30, memory / 4 / max(1, workers)))
 
 
-_current: tuple[tuple[str, Conditions], Player] | None = None
+_current: tuple[str, TablePlayer] | None = None
 
 
-def play_shared(folder: str, conditions: Conditions, room: int, plays: list[Play]) -> list[dict[str, float]]:
-    """Play on a shared table, whose permuted copies this process keeps from one call to the next."""
+def play_shared(table: Table, key: str, code: str | None, conditions: Conditions, room: int, plays: list[Play]) -> Any:
+    """Play on a shared table, whose permuted copies this process keeps from one call to the next.
+
+    ``key`` names the table and the conditions. ``code`` names the code with which the results are kept: a worker on
+    another machine must have the same."""
     global _current
-    if _current is None or _current[0] != (folder, conditions):
+    if _current is None or _current[0] != key:
         _current = None  # free the old one first
-        _current = (folder, conditions), Player(open_shared(Path(folder)), conditions, room)
+        if code is not None and describe_code(MODULE) != code:
+            raise InvalidInput(
+                f"the worker on {platform.node()} has another version of askance, or of the libraries below it; "
+                "install the same ones there."
+            )
+        _current = key, TablePlayer(table, conditions, room)
     player = _current[1]
     return [player.play(play) for play in plays]
 
 
 def warm_up(algorithm: str, n_classes: int, budget: int | None) -> None:
     """Compile an algorithm, or fetch it from the cache on disk, by playing two events."""
-    given = bought(algorithm, {"rate": 0.5} if is_auto(algorithm) and budget is None else {}, budget)
-    learner = make(algorithm, **given, classes=np.arange(n_classes), random_state=0)
+    given = count_bought(algorithm, {"rate": 0.5} if is_committee(algorithm) and budget is None else {}, budget)
+    learner = build(algorithm, **given, classes=np.arange(n_classes), random_state=0)
     learner.run(sp.csr_matrix(np.eye(2)), np.array([0, 1]))

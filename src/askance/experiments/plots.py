@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from askance.errors import AskanceError, InvalidParameter
-from askance.experiments.curves import LIGHT, Curve, Style, curves, name_of, spread_out, value_range
+from askance.experiments.curves import LIGHT, CandidateCurve, Style, curves, name_of, separate_labels, value_range
 from askance.experiments.results import Results
 from askance.experiments.statistics import Line
 
@@ -121,7 +121,14 @@ def save_curves(
 
 
 def _draw(
-    panel: Any, drawn: list[Curve], references: list[Line], metric: str, x: str, *, direct: bool, is_target: bool
+    panel: Any,
+    drawn: list[CandidateCurve],
+    references: list[Line],
+    metric: str,
+    x: str,
+    *,
+    direct: bool,
+    is_target: bool,
 ) -> None:
     panel.set_ylim(*value_range(drawn, references, metric))
     _axis(panel, drawn, x, is_target)
@@ -154,7 +161,7 @@ def _look(style: Style) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _axis(panel: Any, drawn: list[Curve], x: str, is_target: bool) -> None:
+def _axis(panel: Any, drawn: list[CandidateCurve], x: str, is_target: bool) -> None:
     """Logarithmic where the targets spread widely, with a tick at every target."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -182,7 +189,7 @@ def _axis(panel: Any, drawn: list[Curve], x: str, is_target: bool) -> None:
     panel.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{100 * at:.2g} %" if percent else f"{at:,.0f}"))
 
 
-def _names_at_the_end(panel: Any, drawn: list[Curve], references: list[Line], x: str) -> None:
+def _names_at_the_end(panel: Any, drawn: list[CandidateCurve], references: list[Line], x: str) -> None:
     """The candidates' names to the right of their curves, moved apart where they would overlap."""
     inside = panel.transData + panel.transAxes.inverted()
     ends: list[tuple[float, float, str, Style | None]] = []
@@ -193,7 +200,7 @@ def _names_at_the_end(panel: Any, drawn: list[Curve], references: list[Line], x:
     for line in references:
         ends.append((1.0, inside.transform((1.0, line.mean))[1], f"{line.candidate}, all labels", None))
     heights = [min(max(height, 0.0), 1.0) for _, height, _, _ in ends]
-    moved = spread_out(heights, least=0.052, low=0.0, high=1.0)
+    moved = separate_labels(heights, least=0.052, low=0.0, high=1.0)
     beyond = {"transform": panel.transAxes, "clip_on": False}
     for (across, _, name, style), height, place in zip(ends, heights, moved, strict=True):
         colour = LIGHT[style.colour] if style else QUIET

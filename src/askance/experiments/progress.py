@@ -12,7 +12,7 @@ WINDOW = 15.0
 """Seconds of the recent past by which the near future is judged."""
 
 
-class Progress(NamedTuple):
+class SweepProgress(NamedTuple):
     """A look at a sweep under way."""
 
     stage: str
@@ -52,7 +52,7 @@ class Average:
 
 
 @dataclass
-class Estimate:
+class PlayCosts:
     """What plays cost, by algorithm, and how many a search takes, by kind."""
 
     began: float = field(default_factory=monotonic)
@@ -62,7 +62,7 @@ class Estimate:
     busy: float = 0.0
     looks: deque[tuple[float, float, int]] = field(default_factory=deque)
 
-    def played(self, label: str, seconds: float) -> None:
+    def count_play(self, label: str, seconds: float) -> None:
         """A play of this candidate took so long."""
         self.done += 1
         self.busy += seconds
@@ -75,7 +75,7 @@ class Estimate:
         known = [fmean(costs) for costs in self.costs.values()]
         return fmean(known) if known else None
 
-    def look(self, stage: str, ahead: list[tuple[str, float]], workers: int) -> Progress:
+    def look(self, stage: str, ahead: list[tuple[str, float]], workers: int) -> SweepProgress:
         """The progress, given how many plays of which candidates lie ahead, and how many processes play them."""
         plays = sum(count for _, count in ahead)
         remaining: float | None = 0.0
@@ -84,7 +84,7 @@ class Estimate:
             remaining = None if cost is None or remaining is None else remaining + cost * count / workers
         if remaining is not None:
             remaining *= self._slowness(workers)
-        return Progress(stage, self.done, self.done + round(plays), monotonic() - self.began, remaining)
+        return SweepProgress(stage, self.done, self.done + round(plays), monotonic() - self.began, remaining)
 
     def _slowness(self, workers: int) -> float:
         """How much longer plays took of late than they cost, one worker counted like the other.

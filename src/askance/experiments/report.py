@@ -16,16 +16,27 @@ from pathlib import Path
 import numpy as np
 
 import askance
-from askance.experiments.curves import DARK, LIGHT, curves, mean_and_spread, name_of, styles, target_name
+from askance.experiments.curves import (
+    DARK,
+    LIGHT,
+    curves,
+    mean_and_deviation,
+    mean_ranks_left_out,
+    name_of,
+    styles,
+    target_name,
+)
 from askance.experiments.findings import findings
 from askance.experiments.results import Results
 from askance.experiments.statistics import Line, lines, rank_table
 from askance.experiments.svg import Strip, curve_chart, strip_chart
-from askance.metrics.shown import in_percent
+from askance.metrics.format import in_percent
+from askance.metrics.register import METRICS
+from askance.plural import format_count
 
 WIDE, NARROW = 956, 360
-OTHERS = ("f1", "accuracy", "balanced_accuracy", "precision", "recall", "cost", "auc", "nlp")
-"""Metrics shown beside the one that was chosen by, where there are any."""
+FIRST = "f1"
+"""The metric shown first beside the one that was chosen by."""
 
 
 def save_report(results: Results, path: str | os.PathLike[str]) -> None:
@@ -64,7 +75,7 @@ def report(results: Results) -> str:
 
 def _header(results: Results, dataset: str) -> str:
     about = results.about(dataset)
-    facts = [f"{about['events']:,} events", f"{about['features']:,} features"]
+    facts = [format_count(about["events"], "event"), format_count(about["features"], "feature")]
     if about["positive"] is not None:
         facts.append(f"{in_percent(about['positive_share'])} % of class {about['positive']}")
     if len(about["classes"]) > 2:
@@ -86,7 +97,8 @@ def _header(results: Results, dataset: str) -> str:
 def _metrics(results: Results, dataset: str) -> list[str]:
     """The metrics to show: the one that was chosen by, and the others there are."""
     chosen, known = results.about(dataset)["metric"], results.metrics(dataset)
-    return [chosen, *(metric for metric in OTHERS if metric in known and metric != chosen)]
+    shown = [name for name, metric in METRICS.items() if metric.in_report and name in known]
+    return list(dict.fromkeys([chosen, *([FIRST] if FIRST in known else []), *shown]))
 
 
 def _curves(results: Results, dataset: str) -> str:
@@ -99,7 +111,7 @@ def _curves(results: Results, dataset: str) -> str:
             return ""
         ticks = _ticks(results, dataset)
         wide = curve_chart(drawn, references, metric, ticks, width=WIDE, height=460)
-        narrow = curve_chart(drawn, references, metric, _thinned(ticks), width=NARROW, height=400)
+        narrow = curve_chart(drawn, references, metric, _thin(ticks), width=NARROW, height=400)
         panels.append(_panel(wide, narrow, shown=place == 0))
     band = "Band: one standard deviation either side. " if results.about(dataset)["permutations"] > 1 else ""
     return (
@@ -129,7 +141,7 @@ def _ticks(results: Results, dataset: str) -> list[tuple[float, str, str]]:
     return ticks
 
 
-def _thinned(ticks: list[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
+def _thin(ticks: list[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
     """Few and short enough for a phone."""
     step = -(-len(ticks) // 5) or 1
     return [
@@ -208,7 +220,7 @@ def _means(results: Results, dataset: str) -> str:
 def _cell(line: Line | None) -> str:
     if line is None:
         return "<td></td>"
-    text = mean_and_spread(line)
+    text = mean_and_deviation(line)
     if not line.reached:
         return f'<td class="off">({text})</td>'
     if line.is_best:
@@ -240,20 +252,20 @@ def _ranks(results: Results) -> str:
         rows.append(f'<tr><td>{escape(row.candidate)}</td><td class="best">{mean}</td>{"".join(shades)}</tr>')
     return (
         '<section><h2>Ranks</h2><p class="how">The place among the algorithms within each permutation, averaged: '
-        "1 is always first.</p>"
+        f"1 is always first. {escape(mean_ranks_left_out(results, table))}</p>"
         f'<div class="scroll"><table><thead><tr><th>algorithm</th><th>mean</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 
 
-def _shown(value: float | str) -> str:
+def _format(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _parameters(results: Results) -> str:
     rows = []
     for choice in results.choices:
-        letters = ", ".join(f"{letter} = {_shown(value)}" for letter, value in choice.parameters.items()) or "none"
+        letters = ", ".join(f"{letter} = {_format(value)}" for letter, value in choice.parameters.items()) or "none"
         dataset = f"<td>{escape(choice.dataset)}</td>" if len(results.datasets) > 1 else ""
         tried = f"{choice.points} tried" if choice.points > 1 else "given"
         rows.append(

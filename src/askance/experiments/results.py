@@ -13,11 +13,9 @@ import numpy as np
 
 from askance.errors import InvalidInput
 
-LOWER_IS_BETTER = frozenset({"mistakes", "cost", "nlp", "weighted_loss", "seconds", "labels"})
-
 
 @dataclass(frozen=True)
-class Choice:
+class TunedSetting:
     """The parameters with which a candidate plays for a target, and how they were found."""
 
     dataset: str
@@ -50,7 +48,7 @@ class Results:
 
     settings: dict[str, Any]
     records: list[dict[str, Any]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[TunedSetting] = field(default_factory=list)
     seconds: float = 0.0
     """How long it took, that of earlier, interrupted runs left out."""
 
@@ -94,7 +92,7 @@ class Results:
             raise InvalidInput(f"there is no metric {metric!r} in these results; there are {known}.")
         return np.array([row[metric] for row in sorted(rows, key=lambda row: row["permutation"])], dtype=float)
 
-    def choice(self, candidate: str, target: float, dataset: str | None = None) -> Choice | None:
+    def choice(self, candidate: str, target: float, dataset: str | None = None) -> TunedSetting | None:
         """What was chosen for a target."""
         dataset = self.datasets[0] if dataset is None and self.datasets else dataset
         for choice in self.choices:
@@ -125,7 +123,7 @@ class Results:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """What ``save`` wrote."""
         content = json.loads(Path(path).read_text())
-        choices = [Choice(**choice) for choice in content["choices"]]
+        choices = [TunedSetting(**choice) for choice in content["choices"]]
         return cls(content["settings"], content["records"], choices, content["seconds"])
 
     @classmethod

@@ -2,7 +2,7 @@
 
 Plays are paired: permutation i has the same order and the same coin tosses for every candidate. So the t-test is that
 for related samples, two-sided, of each candidate against the one with the best mean, as in the papers' tables; like
-theirs it is not corrected for the number of candidates.
+theirs it is not corrected for the number of candidates. What the findings say of a saving is (``holm``).
 
 A candidate that could not reach a target is listed, with what it did instead, but is neither best nor ranked: it used
 another number of labels.
@@ -10,12 +10,14 @@ another number of labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from askance.experiments.results import LOWER_IS_BETTER, Results
+from askance.experiments.results import Results
+from askance.metrics.register import metric_of
 
 LEVEL = 0.05
 
@@ -68,6 +70,20 @@ def p_value(values: Any, others: Any) -> float | None:
     return float(ttest_rel(values, others).pvalue)
 
 
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values of several tests at once, each corrected for all of them after Holm (1979): below the level, the chance
+    that any of them is an error is below the level, too.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for done, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - done) * p_values[place]))
+        corrected[place] = largest
+    return corrected
+
+
 def lines(results: Results, metric: str | None = None, dataset: str | None = None) -> list[Line]:
     """Every candidate for every target it played for, in the order of the candidates.
 
@@ -117,7 +133,7 @@ def _for_target(results: Results, metric: str, dataset: str, target: float) -> l
 
 
 def _best(values: dict[str, np.ndarray], metric: str) -> str | None:
-    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+    sign = metric_of(metric).sign
     means = {candidate: sign * float(row.mean()) for candidate, row in values.items() if not np.isnan(row).any()}
     return max(means, key=lambda candidate: means[candidate]) if means else None
 
@@ -132,9 +148,13 @@ def mean_ranks(values: dict[str, np.ndarray], metric: str) -> dict[str, float]:
 
     if not values:
         return {}
-    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+    sign = -metric_of(metric).sign
     places = rankdata([sign * row for row in values.values()], axis=0)
     return dict(zip(values, places.mean(axis=1).tolist(), strict=True))
+
+
+Place = tuple[str, float]
+"""A data set and a target."""
 
 
 @dataclass(frozen=True)
@@ -143,19 +163,24 @@ class Ranking:
 
     candidate: str
     rank: float | None
-    """The mean of its ranks; None if it reached no target."""
+    """The mean of its ranks over the places that all ranked candidates reached; None if there is none, or it reached
+    no target at all."""
     cells: int
-    """Over how many data sets and targets."""
+    """How many data sets and targets it reached."""
     wins: int
     """How often it was best."""
     as_good: int
     """How often it was best or could not be told from the best."""
-    by_cell: dict[tuple[str, float], float]
+    by_cell: dict[Place, float]
     """Its rank by data set and target."""
 
 
 def rank_table(results: Results, metric: str | None = None) -> list[Ranking]:
-    """The candidates by mean rank over all wanted targets of all data sets, best first; passive ones left out."""
+    """The candidates by mean rank over the wanted targets of all data sets, best first; passive ones left out.
+
+    A mean over fewer targets is no match for one over all: it goes over those that every candidate reached, or, if it
+    reached none, is not there (``shared_places`` says which they are).
+    """
     everything = [line for dataset in results.datasets for line in lines(results, metric, dataset)]
     wanted = set(results.targets)
     rankings = []
@@ -167,11 +192,30 @@ def rank_table(results: Results, metric: str | None = None) -> list[Ranking]:
         rankings.append(
             Ranking(
                 candidate,
-                float(np.mean(list(ranks.values()))) if ranks else None,
+                None,
                 len(ranks),
                 sum(line.is_best for line in own),
                 sum(line.is_as_good for line in own if line.reached),
                 ranks,
             )
         )
-    return sorted(rankings, key=lambda ranking: np.inf if ranking.rank is None else ranking.rank)
+    shared = shared_places(rankings)
+    rankings = [replace(row, rank=_mean_over(row.by_cell, shared)) for row in rankings]
+    return sorted(rankings, key=lambda row: np.inf if row.rank is None else row.rank)
+
+
+def shared_places(rankings: Sequence[Ranking]) -> list[Place]:
+    """The data sets and targets that mean ranks go over: those of all candidates that have any."""
+    ranked = [row.by_cell for row in rankings if row.by_cell]
+    return [place for place in ranked[0] if all(place in places for places in ranked)] if ranked else []
+
+
+def places_left_out(rankings: Sequence[Ranking]) -> dict[Place, list[str]]:
+    """The other ones that somebody reached, with those who did not."""
+    shared, ranked = shared_places(rankings), [row for row in rankings if row.by_cell]
+    places = sorted({place for row in ranked for place in row.by_cell if place not in shared})
+    return {place: [row.candidate for row in ranked if place not in row.by_cell] for place in places}
+
+
+def _mean_over(ranks: dict[Place, float], places: Sequence[Place]) -> float | None:
+    return float(np.mean([ranks[place] for place in places])) if ranks and places else None

@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from askance.experiments.curves import Curve, Style, mean_and_spread, name_of, spread_out, value_range
+from askance.experiments.curves import CandidateCurve, Style, mean_and_deviation, name_of, separate_labels, value_range
 from askance.experiments.statistics import Line
 
 LETTER = 6.7
@@ -50,10 +50,10 @@ def shape(style: Style, x: float, y: float, size: float = 4.6, hollow: bool = Fa
     return f'<path class="{kind}" d="{paths[style.marker]}" transform="translate({x:.1f},{y:.1f})"/>'
 
 
-def fitted(name: str, width: float) -> str:
+def fit_text(name: str, width: float) -> str:
     """A name, cut off where it would take more than two fifths of a chart's width.
 
-    >>> fitted("PAA-I", 360), fitted("OA3-diag:rho=imbalance,eta=1,gamma=1", 360)
+    >>> fit_text("PAA-I", 360), fit_text("OA3-diag:rho=imbalance,eta=1,gamma=1", 360)
     ('PAA-I', 'OA3-diag:rho=imbalan…')
     """
     most = int(0.4 * width / LETTER)
@@ -123,7 +123,7 @@ class Axis:
 
 
 def curve_chart(
-    drawn: Sequence[Curve],
+    drawn: Sequence[CandidateCurve],
     references: Sequence[Line],
     metric: str,
     ticks: Sequence[tuple[float, str, str]],
@@ -136,7 +136,7 @@ def curve_chart(
     ``ticks`` are places on the horizontal axis, in labels, each with two lines of text.
     """
     candidates = [curve.candidate for curve in drawn] + [line.candidate for line in references]
-    names = [fitted(candidate, width) for candidate in candidates]
+    names = [fit_text(candidate, width) for candidate in candidates]
     right = 42 + LETTER * max((len(name) for name in names), default=0)
     top, bottom, left = 14, 44, 44
     low, high = value_range(list(drawn), list(references), metric)
@@ -162,7 +162,7 @@ def curve_chart(
     return chart(width, height, f"{name_of(metric)} over labels bought", parts)
 
 
-def _curve(curve: Curve, x: Axis, y: Axis, metric: str) -> str:
+def _curve(curve: CandidateCurve, x: Axis, y: Axis, metric: str) -> str:
     on = [line for line in curve.points if line.reached]
     parts = [f'<g class="series s{curve.style.number} c{curve.style.colour}">']
     if len(on) > 1:
@@ -173,20 +173,22 @@ def _curve(curve: Curve, x: Axis, y: Axis, metric: str) -> str:
         dashed = " dashed" if curve.style.is_dashed else ""
         parts.append(f'<path class="line{dashed}" d="M{path}"/>')
     for line in curve.points:
-        said = f"{curve.candidate}: {name_of(metric)} {mean_and_spread(line)}, {line.labels:,.0f} labels"
+        tooltip = f"{curve.candidate}: {name_of(metric)} {mean_and_deviation(line)}, {line.labels:,.0f} labels"
         mark = shape(curve.style, x(line.labels), y.inside(line.mean), hollow=not line.reached)
-        parts.append(f"<g>{mark}<title>{escape(said)}</title></g>")
+        parts.append(f"<g>{mark}<title>{escape(tooltip)}</title></g>")
     return "".join([*parts, "</g>"])
 
 
-def _names(drawn: Sequence[Curve], references: Sequence[Line], x: Axis, y: Axis, edge: float, width: float) -> str:
+def _names(
+    drawn: Sequence[CandidateCurve], references: Sequence[Line], x: Axis, y: Axis, edge: float, width: float
+) -> str:
     ends: list[tuple[float, float, str, Style | None]] = []
     for curve in drawn:
         last = curve.points[-1]
         ends.append((x(last.labels), y.inside(last.mean), curve.candidate, curve.style))
     for line in references:
         ends.append((edge, y.inside(line.mean), line.candidate, None))
-    moved = spread_out([height for _, height, _, _ in ends], least=15.5, low=y.stop, high=y.start)
+    moved = separate_labels([height for _, height, _, _ in ends], least=15.5, low=y.stop, high=y.start)
     parts = []
     for (across, height, name, style), place in zip(ends, moved, strict=True):
         group = f"series s{style.number} c{style.colour}" if style else "quiet"
@@ -194,7 +196,7 @@ def _names(drawn: Sequence[Curve], references: Sequence[Line], x: Axis, y: Axis,
         parts.append(f'<path class="leader" d="M{across + 5:.1f},{height:.1f}L{edge + 9:.1f},{place:.1f}h4"/>')
         if style:
             parts.append(shape(style, edge + 19, place, 4.2))
-        parts.append(f"{text(edge + 28, place, fitted(name, width), 'name')}</g>")
+        parts.append(f"{text(edge + 28, place, fit_text(name, width), 'name')}</g>")
     return "".join(parts)
 
 
@@ -213,7 +215,7 @@ class Strip:
 def strip_chart(strips: Sequence[Strip], metric: str, verdicts: Iterable[str], *, width: int) -> str:
     """A row per candidate: a dot per permutation, a bar for mean and standard deviation, and what the test says."""
     row, top, bottom = 30, 6, 26
-    left = 36 + LETTER * max(len(fitted(strip.line.candidate, width)) for strip in strips)  # room for a bold one
+    left = 36 + LETTER * max(len(fit_text(strip.line.candidate, width)) for strip in strips)  # room for a bold one
     verdicts = list(verdicts)
     right = 16 + LETTER * max(len(verdict) for verdict in verdicts)
     height = top + bottom + row * len(strips)
@@ -231,7 +233,7 @@ def strip_chart(strips: Sequence[Strip], metric: str, verdicts: Iterable[str], *
         strong = " strong" if line.is_best else ""
         parts.append(f'<g class="series s{style.number} c{style.colour}">')
         parts.append(shape(style, 10, middle, 4.4, hollow=not line.reached))
-        parts.append(text(20, middle, fitted(line.candidate, width), f"name{strong}"))
+        parts.append(text(20, middle, fit_text(line.candidate, width), f"name{strong}"))
         start, stop, at = (x.inside(line.mean + side * line.std) for side in (-1, 1, 0))
         parts.append(rule(start, middle, stop, middle, "spread"))
         for count, value in enumerate(strip.values):
@@ -239,7 +241,7 @@ def strip_chart(strips: Sequence[Strip], metric: str, verdicts: Iterable[str], *
             parts.append(f'<circle class="dot" cx="{x(value):.1f}" cy="{middle + aside:.1f}" r="2.9"/>')
         parts.append(rule(at, middle - 10, at, middle + 10, "mean"))
         parts.append(text(width - right + 12, middle, verdict, f"tick{strong}"))
-        parts.append(f"<title>{escape(line.candidate)}: {mean_and_spread(line)}</title></g>")
+        parts.append(f"<title>{escape(line.candidate)}: {mean_and_deviation(line)}</title></g>")
     return chart(width, height, f"{name_of(metric)} of every permutation", parts)
 
 

@@ -13,25 +13,23 @@ from math import inf
 from time import monotonic
 from typing import Any
 
+from askance.engines import make_engine
 from askance.errors import InvalidParameter
 from askance.experiments.candidate import Candidate
-from askance.experiments.jobs import Board
-from askance.experiments.memo import Memo
-from askance.experiments.play import COUNTED, Conditions
-from askance.experiments.progress import Estimate, Progress
-from askance.experiments.results import Choice, Results
-from askance.experiments.search import TOLERANCE, preset_of
-from askance.experiments.stage import Stage
+from askance.experiments.play import Conditions
+from askance.experiments.progress import PlayCosts, SweepProgress
+from askance.experiments.results import Results, TunedSetting
+from askance.experiments.results_cache import ResultsCache, ResultsFile
+from askance.experiments.scheduler import Scheduler
+from askance.experiments.search import TOLERANCE
 from askance.experiments.table import Table
 from askance.experiments.tuning import Rules, Tuning, mean
+from askance.experiments.twins import preset_of
+from askance.experiments.worker_pool import WorkerPool
+from askance.metrics.register import METRICS, Metric, comparable
 
 MATRIX_LIMIT = 2 * 2**30
 """Bytes that one learner may take for its matrix."""
-OF_POSITIVES = ("sensitivity", "specificity", "sum", "cost")
-OF_PROBABILITIES = ("nlp", "weighted_loss")
-OF_TWO_CLASSES = ("auc", *OF_PROBABILITIES)
-METRICS = (*sorted(COUNTED - {"events", "labels", "query_ratio", "seconds"}), *OF_TWO_CLASSES)
-"""What to choose and rank by: how good the predictions are, not what they cost."""
 
 
 class Sweep:
@@ -55,7 +53,7 @@ class Sweep:
     search_permutations : int, default 5
         How many others are played to choose parameters.
     metric : str, default "f1"
-        What to choose by; ``mistakes``, ``cost``, ``nlp`` and ``weighted_loss`` are better the lower.
+        What to choose by: one of ``askance.metrics.register``, which says whether more or less is better.
     prepare : {"none", "standard", "l2", "minmax"}
         How to scale the data first.
     intercept : bool, default False
@@ -78,7 +76,7 @@ class Sweep:
         budget / events, so that they spend it. False takes the ratio itself as the rate, as the papers do.
 
     everything : bool, default False
-        Record also the metrics that take longer: auc, nlp and weighted_loss.
+        Record also the metrics that need scores or probabilities, and take longer.
 
     Examples
     --------
@@ -119,8 +117,8 @@ class Sweep:
         labels = [candidate.label for candidate in self.candidates]
         if twice := sorted({label for label in labels if labels.count(label) > 1}):
             raise InvalidParameter(f"{twice[0]} takes part twice; give one of them another label.")
-        if metric not in METRICS:
-            raise InvalidParameter(f"there is no metric {metric!r}; choose by one of {', '.join(METRICS)}.")
+        if metric not in comparable():
+            raise InvalidParameter(f"there is no metric {metric!r}; choose by one of {', '.join(comparable())}.")
         for name, value in (("permutations", permutations), ("search_permutations", search_permutations)):
             if value < 1:
                 raise InvalidParameter(f"{name} must be 1 or more, got {value}.")
@@ -136,67 +134,77 @@ class Sweep:
             settle=settle,
             settle_rates=settle_rates,
         )
-        self.conditions = Conditions(seed, shuffle, alpha_p, c_p, everything or metric not in COUNTED)
-        self.table = Table.of(data, positive=positive).prepared(prepare, intercept)
-        self._check_metric(metric)
+        self.conditions = Conditions(seed, shuffle, alpha_p, c_p, everything or not METRICS[metric].is_counted)
+        self.table = Table.of(data, positive=positive).prepare(prepare, intercept)
+        self._check_metric(METRICS[metric])
         for candidate in self.candidates:
             preset_of(candidate.name).update().kernels(len(self.table.classes))  # refuses classes it cannot tell apart
             Tuning(candidate, self.table, self.rules)  # refuses parameters that cannot work
             _check_memory(candidate, self.table)
 
-    def _check_metric(self, metric: str) -> None:
+    def _check_metric(self, metric: Metric) -> None:
         """Refuse a metric that these data, or one of the algorithms, do not have."""
-        if metric in OF_POSITIVES and self.table.positive is None:
+        if metric.needs_positive and self.table.positive is None:
             raise InvalidParameter(
-                f"{metric} is about one class, and {self.table.name} has {len(self.table.classes)}; say which one with "
-                "positive, or choose by accuracy, balanced_accuracy or f1."
+                f"{metric.name} is about one class, and {self.table.name} has {len(self.table.classes)}; say which one "
+                "with positive, or choose by accuracy, balanced_accuracy or f1."
             )
-        if metric in OF_TWO_CLASSES and len(self.table.classes) > 2:
+        if not metric.is_counted and len(self.table.classes) > 2:
             raise InvalidParameter(
-                f"{metric} is for two classes, and {self.table.name} has {len(self.table.classes)}; choose by "
+                f"{metric.name} is for two classes, and {self.table.name} has {len(self.table.classes)}; choose by "
                 "accuracy, balanced_accuracy or f1."
             )
         for candidate in self.candidates:
-            if metric in OF_PROBABILITIES and not preset_of(candidate.name).update.probabilistic:
+            if metric.of_probabilities is not None and not preset_of(candidate.name).update.probabilistic:
                 raise InvalidParameter(
-                    f"{metric} is measured on probabilities, and {candidate.label} has none; those of paper 5 "
+                    f"{metric.name} is measured on probabilities, and {candidate.label} has none; those of paper 5 "
                     "(UOAL-entropy, BOAL-entropy, ...) do."
                 )
 
     def run(
         self,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[SweepProgress], None] | None = None,
         workers: int | None = None,
         results: Any = None,
+        *,
+        engine: str = "local",
+        address: str | None = None,
     ) -> Results:
         """Play everything that is not in the results file yet.
 
         Parameters
         ----------
         progress : callable, optional
-            Called with a :class:`Progress` whenever something was finished.
+            Called with a :class:`SweepProgress` whenever something was finished.
         workers : int, optional
             Processes that play; 1 plays in this one. As many as there are processors unless given.
         results : path, optional
             A JSON Lines file that every finished play is appended to. Running again with the same file takes from it
-            what is there, so that an interrupted sweep goes on.
+            what is there, so that an interrupted sweep goes on. Its bytes are the same for every engine and any number
+            of workers; measured times go to a file beside it (see ``askance.experiments.results_cache``).
+        engine : {"local", "ray", "dask"}
+            Where the workers are: processes of this machine, or those of a cluster.
+        address : str, optional
+            That of the cluster. Without one, Ray and Dask start workers on this machine.
         """
         began = monotonic()
+        players = make_engine(engine, workers, address)
         report = progress or (lambda _: None)
         tunings = [Tuning(candidate, self.table, self.rules) for candidate in self.candidates]
         with (
-            Memo(results, self.table, self.conditions) as memo,
-            Stage(
+            ResultsFile(results) as file,
+            WorkerPool(
                 self.table,
                 self.conditions,
-                workers,
+                (cache := ResultsCache(file, self.table, self.conditions)).common,
+                players,
                 [candidate.algorithm for candidate in self.candidates],
                 has_budget=self.rules.kind == "budget",
-            ) as stage,
+            ) as pool,
         ):
-            board = Board(memo, stage, Estimate(), report)
-            board.later = lambda: [(tuning.candidate.label, tuning.plays_to_come) for tuning in tunings]
-            board.run(task for tuning in tunings for task in tuning.tasks())
+            scheduler = Scheduler(cache, pool, PlayCosts(), report)
+            scheduler.later = lambda: [(tuning.candidate.label, tuning.plays_to_come) for tuning in tunings]
+            scheduler.run(task for tuning in tunings for task in tuning.tasks())
         outcome = Results(self.settings())
         for tuning in tunings:
             self._record(tuning, outcome)
@@ -232,10 +240,10 @@ class Sweep:
                 "algorithm": tuning.candidate.algorithm,
                 "target": final.target,
             }
-            has_knob = tuning.candidate.knob is not None and self.rules.kind != "budget"
+            has_knob = tuning.candidate.scale_parameter is not None and self.rules.kind != "budget"
             ratio = mean(final.results, "query_ratio")
             outcome.choices.append(
-                Choice(
+                TunedSetting(
                     **about,
                     parameters=final.parameters,
                     scale=final.found.scale if has_knob else None,

@@ -1,4 +1,4 @@
-"""A labeled table of events: how it is scaled, and how processes share it.
+"""A labeled table of events, and how it is scaled.
 
 A :class:`Table` is a CSR matrix with class numbers beside it, in the form the stream loop plays without a copy; wide
 dense data stay dense where that is much smaller.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ import scipy.sparse as sp
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.experiments.load import Loaded, load
-from askance.learner.labels import distinct_labels, encode
+from askance.learner.labels import MISSING, distinct_known_labels, encode, known_in
 from askance.stream.labels import refuse_quantities
 
 SCALES = ("auto", "none", "standard", "l2", "minmax")
@@ -89,16 +87,13 @@ class Table:
     @cached_property
     def digest(self) -> str:
         """A name for the content."""
-        digest = hashlib.blake2b(digest_size=16)
-        arrays = [self.X.indptr, self.X.indices, self.X.data] if sp.issparse(self.X) else [self.X]
-        for array in [*arrays, self.y]:
-            digest.update(repr((array.dtype.str, array.shape)).encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        return digest_data(self.X, self.y)
 
     @classmethod
     def of(cls, source: Any, *, positive: Any = None, running: bool = False, **reading: Any) -> Table:
         """A table from a file, the name of a data set, ``(X, y)``, ``(name, X, y)`` or another table.
+
+        Events without a label are left out, and counted.
 
         Parameters
         ----------
@@ -118,14 +113,28 @@ class Table:
             loaded = Loaded(*source) if len(source) == 3 else Loaded("data", *source)
         else:
             loaded = load(source, running, **reading)
-        name, X, y = loaded.name, loaded.X, np.asarray(loaded.y)
-        classes = distinct_labels(y, "y")
+        named = [str(label) for label in reading.get("classes") or ()]
+        labels, is_known = known_in(loaded.y, named or None)
+        name, y = loaded.name, np.asarray(labels)
+        n_labels = len(y) if is_known is None else len(is_known)
+        classes = distinct_known_labels(y, "y", named)
+        foreign = [label for label in classes.tolist() if named and str(label) not in named]
+        if foreign:
+            raise InvalidInput(
+                f"{name} has the label {str(foreign[0])!r}, which is not one of the classes {', '.join(named)}; name "
+                "all of them."
+            )
         if len(classes) < 2:
             raise InvalidInput(f"{name} has only one class; there is nothing to tell apart.")
-        refuse_quantities(classes, len(y), str(name))
-        X = as_rows(X)
-        if X.shape[0] != len(y):
-            raise InvalidInput(f"{name} has {X.shape[0]:,} events but {len(y):,} labels.")
+        if not named:
+            refuse_quantities(classes, len(y), str(name))
+        X = as_rows(loaded.X)
+        if X.shape[0] != n_labels:
+            raise InvalidInput(f"{name} has {X.shape[0]:,} events but {n_labels:,} labels.")
+        X, answers = X if is_known is None else X[is_known], encode(y, classes)
+        if (has_word := answers == MISSING).any():
+            X, answers = X[~has_word], answers[~has_word]
+        unlabeled = loaded.unlabeled + n_labels - len(answers)
         at = 1 if len(classes) == 2 else None
         if positive is not None:
             found = np.flatnonzero([label == positive or str(label) == str(positive) for label in classes.tolist()])
@@ -134,9 +143,9 @@ class Table:
                 raise InvalidParameter(f"{name} has no class {positive!r}; its classes are {known}.")
             at = int(found[0])
         preparation = "running" if loaded.is_scaled else "none"
-        return cls(str(name), X, encode(y, classes), classes, preparation, at, loaded.unlabeled, loaded.bad_lines)
+        return cls(str(name), X, answers, classes, preparation, at, unlabeled, loaded.bad_lines)
 
-    def prepared(self, scale: str = "none", intercept: bool = False) -> Table:
+    def prepare(self, scale: str = "none", intercept: bool = False) -> Table:
         """This table with its columns scaled and, where wanted, a constant 1 appended.
 
         Parameters
@@ -163,21 +172,21 @@ class Table:
         return dataclasses.replace(self, X=as_rows(X), preparation=" + ".join(done) or "none")
 
     def _standard(self, X: Any) -> Any:
-        mean, spread = _mean_and_spread(X)
-        spread[spread <= 1e-12 * np.abs(mean)] = 1.0  # constant, up to rounding
-        return self._moved(X, mean, spread)
+        mean, deviation = _mean_and_deviation(X)
+        deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0  # constant, up to rounding
+        return self._shift(X, mean, deviation)
 
     def _minmax(self, X: Any) -> Any:
         low, high = (np.asarray(part.todense() if sp.issparse(part) else part).ravel() for part in _range(X))
-        low, spread = low.astype(np.float64), high.astype(np.float64) - low
-        spread[spread == 0.0] = 1.0
-        return self._moved(X, low, spread)
+        low, deviation = low.astype(np.float64), high.astype(np.float64) - low
+        deviation[deviation == 0.0] = 1.0
+        return self._shift(X, low, deviation)
 
-    def _moved(self, X: Any, zero: np.ndarray, spread: np.ndarray) -> Any:
+    def _shift(self, X: Any, zero: np.ndarray, deviation: np.ndarray) -> Any:
         if not sp.issparse(X):
-            return (X - zero) / spread
+            return (X - zero) / deviation
         if not zero.any():
-            return X @ sp.diags_array(1.0 / spread)
+            return X @ sp.diags_array(1.0 / deviation)
         if X.shape[0] * X.shape[1] > DENSE_LIMIT:
             raise InvalidParameter(
                 f"{self.name} is sparse, {X.shape[0]:,} x {X.shape[1]:,}, and moving the zero of its columns would "
@@ -185,7 +194,7 @@ class Table:
             )
         dense = X.toarray()
         dense -= zero
-        dense /= spread
+        dense /= deviation
         return dense
 
 
@@ -215,7 +224,7 @@ def as_rows(X: Any) -> Any:
     )
 
 
-def _mean_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_deviation(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each column, the latter from the differences, which do not cancel."""
     if not sp.issparse(X):
         X = X.astype(np.float64, copy=False)
@@ -243,28 +252,13 @@ def _with_constant(X: Any) -> Any:
     return sp.hstack([X, sp.csr_matrix(ones)], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
-# --- sharing ---------------------------------------------------------------------------------------------
-
-
-def share(table: Table, folder: Path) -> None:
-    """Write a table so that other processes can map it into memory."""
-    arrays = {"y": table.y}
-    if sp.issparse(table.X):
-        arrays |= {"data": table.X.data, "indices": table.X.indices, "indptr": table.X.indptr}
-    else:
-        arrays["X"] = table.X
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
-    about = {"shape": list(table.X.shape), "n_classes": len(table.classes), "positive": table.positive}
-    (folder / "about.json").write_text(json.dumps(about))
-
-
-def open_shared(folder: Path) -> Table:
-    """A table that another process has shared; the classes are numbers here."""
-    about = json.loads((folder / "about.json").read_text())
-    arrays = {path.stem: np.load(path, mmap_mode="r") for path in folder.glob("*.npy")}
-    if "X" in arrays:
-        X: Any = arrays["X"]
-    else:
-        X = sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=about["shape"], copy=False)
-    return Table(folder.name, X, arrays["y"], np.arange(about["n_classes"]), positive=about["positive"])
+def digest_data(*parts: Any) -> str:
+    """A name for the content of arrays and CSR matrices."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        arrays = [part.indptr, part.indices, part.data] if sp.issparse(part) else [np.asarray(part)]
+        digest.update(repr(part.shape).encode())
+        for array in arrays:
+            digest.update(repr((array.dtype.str, array.shape)).encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,6 +1,6 @@
-"""What a candidate plays: every point of its grid for choosing, then the best one for each target.
+"""Tune a candidate: play every point of its grid to choose, then the best one for each target.
 
-All of it is written as jobs (see ``jobs.py``): generators that yield plays and are sent their results.
+All of it is written as jobs (see ``scheduler``): generators that yield plays and are sent their results.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 
 from askance.errors import InvalidParameter
 from askance.experiments.candidate import Candidate
-from askance.experiments.jobs import Task
-from askance.experiments.memo import Result
 from askance.experiments.play import Play
-from askance.experiments.results import LOWER_IS_BETTER
-from askance.experiments.search import MOST_SCALES, Found, find_scales
+from askance.experiments.results_cache import Result
+from askance.experiments.scheduler import Task
+from askance.experiments.search import MOST_SCALES, FoundScale, find_scales
 from askance.experiments.table import Table
+from askance.metrics.register import metric_of
 
 PATIENCE = 3
-"""How much longer a scale is searched for the plays that are reported than for those that choose."""
+"""How many times as many scales are tried for the reported plays as for those that choose."""
 
 Plays = Generator[list[Play], list[Result], "dict[float, Trial]"]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How parameters are chosen and what is reported, for all candidates alike."""
+    """How parameters are chosen and what is reported; the same for all candidates."""
 
     kind: str
     """What a target is: a query ratio, a budget or a query scale."""
@@ -39,25 +39,25 @@ class Rules:
     tolerance: float
     settle: bool
     settle_rates: bool
-    """Whether the rate of rules that ask at random is settled, too."""
+    """Whether the rate of rules that ask at random is settled too."""
 
 
 class Trial(NamedTuple):
-    """A point of a grid at the scale for one target, and how it did."""
+    """A point of a grid at the scale for one target, with its score."""
 
     point: dict[str, float]
-    found: Found
+    found: FoundScale
     score: float | None
-    """The mean metric on the choosing permutations; None where there was nothing to choose."""
+    """The mean metric on the choosing permutations; None if there was nothing to choose."""
 
 
 class Final(NamedTuple):
-    """What a candidate played for a target in the end."""
+    """The reported plays of a candidate for a target."""
 
     target: float
     trial: Trial
     parameters: dict[str, float]
-    found: Found
+    found: FoundScale
     results: list[Result]
 
 
@@ -72,25 +72,29 @@ class Tuning:
 
     def __post_init__(self) -> None:
         self.points = self.candidate.points(self.table)
-        knob = self.candidate.knob
-        if self.rules.kind != "budget" and knob is not None and len(knob.letters) == 1:
+        scale_parameter = self.candidate.scale_parameter
+        if self.rules.kind != "budget" and scale_parameter is not None and len(scale_parameter.letters) == 1:
             for point in self.points:
-                if knob.letters[0] in point:
+                if scale_parameter.letters[0] in point:
                     raise InvalidParameter(
-                        f"{knob.letters[0]} of {self.candidate.label} is what sets the {self.rules.kind}; "
+                        f"{scale_parameter.letters[0]} of {self.candidate.label} is what sets the {self.rules.kind}; "
                         "leave it out, or compare at budgets."
                     )
         self._trials: dict[int, dict[float, Trial]] = {}
 
     @property
     def targets(self) -> list[float]:
-        """The targets it plays for: one that asks for every label has only one."""
-        return [1.0] if self.candidate.knob is None and self.rules.kind != "budget" else self.rules.targets
+        """The targets it plays for; a candidate that asks for every label has only one."""
+        return [1.0] if self.candidate.scale_parameter is None and self.rules.kind != "budget" else self.rules.targets
 
     @property
     def has_scale(self) -> bool:
         """Whether there is a query scale to search."""
-        return self.rules.kind == "ratio" and self.candidate.knob is not None and not self.candidate.asks_by_rate
+        return (
+            self.rules.kind == "ratio"
+            and self.candidate.scale_parameter is not None
+            and not self.candidate.asks_by_rate
+        )
 
     @property
     def plays_to_come(self) -> float:
@@ -109,10 +113,10 @@ class Tuning:
                 self.candidate.label,
                 f"choose:{self.has_scale}",
                 scales * self.rules.search_permutations * len(self.targets),
-                self._tried(place),
+                self._try_point(place),
             )
 
-    def _tried(self, place: int) -> Callable[[dict[float, Trial]], Iterable[Task]]:
+    def _try_point(self, place: int) -> Callable[[dict[float, Trial]], Iterable[Task]]:
         def then(trials: dict[float, Trial]) -> Iterable[Task]:
             self._trials[place] = trials
             if len(self._trials) < len(self.points):
@@ -123,8 +127,8 @@ class Tuning:
         return then
 
     def _best(self, trials: list[Trial]) -> Trial:
-        """The best score among those that reach the target, or come near on either side; else the nearest to it."""
-        sign = -1.0 if self.rules.metric in LOWER_IS_BETTER else 1.0
+        """The best score among the trials that reach the target or jump across it; if there is none, the nearest."""
+        sign = metric_of(self.rules.metric).sign
         reaching = [trial for trial in trials if trial.found.reached or trial.found.limit == "jumps"]
         if not reaching:
             return min(trials, key=lambda trial: abs(trial.found.ratio - trial.found.wanted))
@@ -135,13 +139,13 @@ class Tuning:
         return max(reaching, key=merit)
 
     def _try(self, point: dict[str, float]) -> Plays:
-        """One point of the grid for all targets, on the choosing permutations."""
+        """Try one point of the grid for all targets, on the choosing permutations."""
         if self.has_scale:
             seen, found = yield from self._search(point, self.targets, "choose", None)
             return {target: Trial(point, f, mean(seen[f.scale], self.rules.metric)) for target, f in found.items()}
         trials = {}
         for target in self.targets:
-            parameters, given = self._given(point, target)
+            parameters, given = self._given_parameters(point, target)
             score = None
             if len(self.points) > 1:
                 results = yield self._plays(parameters, target, "choose")
@@ -149,36 +153,39 @@ class Tuning:
             trials[target] = Trial(point, given, score)
         return trials
 
-    def _given(self, point: dict[str, float], target: float) -> tuple[dict[str, float], Found]:
-        """Parameters where there is nothing to search: a budget, a scale, a rate, or every label."""
+    def _given_parameters(self, point: dict[str, float], target: float) -> tuple[dict[str, float], FoundScale]:
+        """The parameters if there is nothing to search: for a budget, a scale, a rate, or every label."""
         askable = self.table.askable  # events without features are never asked
-        knob, kind = self.candidate.knob, self.rules.kind
-        if kind == "scale" and knob is not None:
-            return knob.turn(point, target), Found(target, target, askable, reached=True)
+        scale_parameter, kind = self.candidate.scale_parameter, self.rules.kind
+        if kind == "scale" and scale_parameter is not None:
+            return scale_parameter.apply(point, target), FoundScale(target, target, askable, reached=True)
         is_capped = kind == "budget" and (self.candidate.is_auto or "rate" in point)
         if not self.candidate.asks_by_rate or is_capped:
-            return point, Found(target, 1.0, askable, reached=True)
+            return point, FoundScale(target, 1.0, askable, reached=True)
         wanted = self._labels_expected(target) / self.table.n_events if kind == "budget" else target
         rate = min(1.0, wanted / askable)
         reached = kind == "budget" or wanted <= askable * (1.0 + self.rules.tolerance)
         limit = "" if reached else "at the most"
-        return point | {"rate": rate}, Found(target, rate, rate * askable, reached, limit)
+        return point | {"rate": rate}, FoundScale(target, rate, rate * askable, reached, limit)
 
     def _labels_expected(self, budget: float) -> float:
-        """How many labels asking at random aims at, so that two standard deviations less still spend the budget."""
+        """B + 2 sqrt(B): asking at random aims at so many labels that two standard deviations less still spend the
+        budget B."""
         return budget + 2.0 * budget**0.5 if self.rules.settle_rates else budget
 
     def _search(
         self, point: dict[str, float], targets: list[float], role: str, start: float | None
-    ) -> Generator[list[Play], list[Result], tuple[dict[float, list[Result]], dict[float, Found]]]:
+    ) -> Generator[list[Play], list[Result], tuple[dict[float, list[Result]], dict[float, FoundScale]]]:
         """Search the scales of these targets; returns also the results of each scale that was played."""
-        assert self.candidate.knob is not None
+        assert self.candidate.scale_parameter is not None
         most = MOST_SCALES if role == "choose" else PATIENCE * MOST_SCALES
-        search = find_scales(targets, self.candidate.knob, start=start, tolerance=self.rules.tolerance, most=most)
+        search = find_scales(
+            targets, self.candidate.scale_parameter, start=start, tolerance=self.rules.tolerance, most=most
+        )
         seen: dict[float, list[Result]] = {}
         scale = next(search)
         while True:
-            seen[scale] = yield self._plays(self.candidate.knob.turn(point, scale), 0, role)
+            seen[scale] = yield self._plays(self.candidate.scale_parameter.apply(point, scale), 0, role)
             try:
                 scale = search.send(mean(seen[scale], "query_ratio"))
             except StopIteration as stop:
@@ -201,23 +208,23 @@ class Tuning:
         return Task(self._play(target, trial), self.candidate.label, kind, 1.3 * self.rules.permutations, then)
 
     def _play(self, target: float, trial: Trial) -> Generator[list[Play], list[Result], Final]:
-        knob = self.candidate.knob
+        scale_parameter = self.candidate.scale_parameter
         if self.has_scale:
-            assert knob is not None
+            assert scale_parameter is not None
             start = trial.found
-            parameters = knob.turn(trial.point, start.scale)
+            parameters = scale_parameter.apply(trial.point, start.scale)
         else:
-            parameters, start = self._given(trial.point, target)
+            parameters, start = self._given_parameters(trial.point, target)
         if self._is_settled(start):
-            assert knob is not None
+            assert scale_parameter is not None
             seen, found_all = yield from self._search(trial.point, [target], "play", start.scale)
             found = found_all[target]
-            return Final(target, trial, knob.turn(trial.point, found.scale), found, seen[found.scale])
+            return Final(target, trial, scale_parameter.apply(trial.point, found.scale), found, seen[found.scale])
         results = yield self._plays(parameters, target, "play")
         return Final(target, trial, parameters, start, results)
 
-    def _is_settled(self, start: Found) -> bool:
-        """Whether the scale, or the rate, is moved on the reported permutations until their ratio is the wanted one."""
+    def _is_settled(self, start: FoundScale) -> bool:
+        """Whether the scale or the rate is searched again on the reported permutations, until their ratio is right."""
         is_moved = self.has_scale or (
             self.rules.kind == "ratio" and self.candidate.asks_by_rate and self.rules.settle_rates
         )

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from askance.learner.compile import on_its_own, specialise
+from askance.compile import no_inline, specialise
 
 SHORT = 24  # entries, up to which sorting by insertion is the fastest way
 
 
-@on_its_own
+@no_inline
 def sort_row(
     columns: np.ndarray, values: np.ndarray, start: int, stop: int, spare_columns: np.ndarray, spare_values: np.ndarray
 ) -> None:

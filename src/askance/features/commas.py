@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from askance.errors import InvalidInput
-from askance.features.kinds import MISSING, SHARE_OF_NUMBERS, looks_like_a_number
+from askance.features.kinds import SHARE_OF_NUMBERS, looks_like_a_number
+from askance.missing import USUAL, MissingValues
 
 DECIMAL_COMMA, THOUSANDS = "decimal comma", "thousands"
 
@@ -24,7 +25,7 @@ def has_a_comma(text: str) -> bool:
     return _COMMA.fullmatch(text) is not None
 
 
-def written_with(texts: Sequence[str]) -> tuple[str, str] | None:
+def written_with(texts: Sequence[str], missing: MissingValues = USUAL) -> tuple[str, str] | None:
     """How the numbers of a field are written, if not plainly, and an example; None also if they are no numbers.
 
     >>> written_with(["3,14", "12,5", "7"])
@@ -35,7 +36,7 @@ def written_with(texts: Sequence[str]) -> tuple[str, str] | None:
     ('thousands', '1,234')
     >>> written_with(["3.14", "x"])
     """
-    present = [text for text in texts if text not in MISSING]
+    present = [text for text in texts if not missing.covers(text)]
     odd = [text for text in present if not looks_like_a_number(text)]
     if not odd:
         return None

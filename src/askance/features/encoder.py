@@ -2,12 +2,13 @@
 
 Columns are handed out in the order in which fields appear: one to each field of numbers; and 2^hash_bits at once to the
 first field of categories, dates or text, which all such fields share. So a file of numbers alone is as wide as it has
-fields, and a field that turns up late moves no other.
+fields, and a field that turns up late moves no other. A field that gets a wider kind keeps the column of its numbers,
+which gets no more values; what was learned from them stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,13 @@ import numpy as np
 from askance.errors import InvalidInput, InvalidParameter
 from askance.features.assemble import csr, rows_of, word_counts
 from askance.features.hashing import HASH_BITS, Hasher
-from askance.features.kinds import DATE, HASHED, KINDS, NUMBER
+from askance.features.kind_evidence import WIDER
+from askance.features.kinds import HASHED, KINDS, NUMBER
 from askance.features.scaling import RunningStandardisation
 from askance.features.text import words
+
+Scale = Callable[[Any, Any], np.ndarray]
+"""From the slots of numbers and their values to what is learned from."""
 
 LONGEST_NGRAM = 2
 DATE_WEIGHT = 0.5
@@ -37,7 +42,7 @@ class Cells:
         self.number_values: list[float] = []
         self.blocks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.columns: list[tuple[np.ndarray, np.ndarray, float]] = []
-        self.categories: dict[str, tuple[list[int], list[str]]] = {}
+        self.categories: dict[tuple[str, float], tuple[list[int], list[str]]] = {}
         self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
         self.times: list[float] = []
         """When each row came, in seconds; empty where no field tells."""
@@ -48,6 +53,13 @@ class Cells:
         self.number_slots.append(slot)
         self.number_values.append(value)
         self.n_cells += 1
+
+    def add_row(self, row: int, slots: Mapping[str, int], numbers: list[tuple[str, float]]) -> None:
+        """The numbers of one row, by the names of their fields."""
+        self.number_rows += [row] * len(numbers)
+        self.number_slots += [slots[name] for name, _ in numbers]
+        self.number_values += [number for _, number in numbers]
+        self.n_cells += len(numbers)
 
     def add_numbers(self, first_row: int, slots: np.ndarray, table: np.ndarray) -> None:
         """A table of numbers, rows by fields; NaN where one is missing."""
@@ -60,9 +72,9 @@ class Cells:
         self.columns.append((rows, columns, weight))
         self.n_cells += len(rows)
 
-    def add_category(self, row: int, field: str, value: str) -> None:
-        """A category; the empty one stands for a missing value."""
-        rows, values = self.categories.setdefault(field, ([], []))
+    def add_category(self, row: int, field: str, value: str, weight: float = 1.0) -> None:
+        """A category, or a part of a date, and the value of its column; the empty one stands for a missing value."""
+        rows, values = self.categories.setdefault((field, weight), ([], []))
         rows.append(row)
         values.append(value)
         self.n_cells += 1
@@ -107,6 +119,8 @@ class Encoder:
         self.ngrams = ngrams
         self.raw = bool(raw)
         self.kinds: dict[str, str] = {}
+        self.history: list[tuple[str, str]] = []
+        """The kinds that fields got, in order; one that got a wider kind comes again."""
         self.slots: dict[str, int] = {}
         self.number_columns: list[int] = []
         self.hashed_from = -1
@@ -114,8 +128,10 @@ class Encoder:
         self.scaling = RunningStandardisation()
 
     def add(self, name: str, kind: str) -> int:
-        """Make a field known, with columns for it; the slot of its numbers, or -1."""
+        """Make a field known, or give it a wider kind, with columns for it; the slot of its numbers, or -1."""
         self.kinds[name] = kind
+        self.history.append((name, kind))
+        self.slots.pop(name, None)
         if kind == NUMBER:
             self.slots[name] = len(self.number_columns)
             self.number_columns.append(self._take(1))
@@ -124,6 +140,16 @@ class Encoder:
             self.hashed_from = self._take(2**self.hasher.bits)
         return -1
 
+    @property
+    def widened(self) -> list[tuple[str, str, str]]:
+        """The fields that got a wider kind, in order, each with the kind before and the kind after."""
+        found, kinds = [], dict[str, str]()
+        for name, kind in self.history:
+            if name in kinds:
+                found.append((name, kinds[name], kind))
+            kinds[name] = kind
+        return found
+
     def _take(self, columns: int) -> int:
         first = self.width
         if first + columns >= 2**31 - 1:
@@ -131,43 +157,55 @@ class Encoder:
         self.width += columns
         return first
 
-    def matrix(self, cells: Cells) -> Any:
-        """The rows as a CSR matrix, as wide as the columns known so far. Moves the running statistics on."""
-        return csr(*self.rows(cells), self.width)
+    def matrix(self, cells: Cells, scale: Scale | None = None) -> Any:
+        """The rows as a CSR matrix, as wide as the columns known so far; ``scale`` as for ``rows``."""
+        return csr(*self.rows(cells, scale), self.width)
 
-    def rows(self, cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows: where each begins, columns and values. Moves the running statistics on."""
-        parts = [*self._numbers(cells), *self._categories(cells), *self._texts(cells)]
+    def rows(self, cells: Cells, scale: Scale | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows: where each begins, columns and values.
+
+        Moves the running statistics on, unless another way to ``scale`` is given: ``scaling.as_next`` or
+        ``scaling.as_known``."""
+        parts = [*self._numbers(cells, scale or self.scaling.apply), *self._categories(cells), *self._texts(cells)]
         if not parts:
             empty = np.zeros(0, np.int32)
             parts = [(empty, empty, np.zeros(0))]
         rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
 
-    def _numbers(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
+    def _numbers(self, cells: Cells, scale: Scale) -> list[tuple[np.ndarray, ...]]:
         blocks = list(cells.blocks)
         if cells.number_rows:
             singles = cells.number_rows, cells.number_slots, cells.number_values
             blocks.append((np.array(singles[0], np.int32), np.array(singles[1], np.int64), np.array(singles[2])))
+            if len(blocks) > 1:  # of one field, statistics take the values in the order of rows
+                together = [np.concatenate(arrays) for arrays in zip(*blocks, strict=True)]
+                order = np.argsort(together[0], kind="stable")
+                blocks = [(together[0][order], together[1][order], together[2][order])]
         columns = np.array(self.number_columns, np.int32)
         scaled: list[tuple[np.ndarray, ...]] = []
         for rows, slots, values in blocks:
-            values = values if self.raw else self.scaling.apply(slots, values)
+            values = values if self.raw else scale(slots, values)
             scaled.append((rows, columns[slots], values))
         return scaled
 
     def _categories(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
-        hashed = list(cells.columns)
-        for field, (rows, values) in cells.categories.items():
-            weight = DATE_WEIGHT if self.kinds[field] == DATE else 1.0
-            hashed.append((np.array(rows, np.int32), self.hasher.categories(field, values), weight))
-        return [
-            (rows, columns + np.int32(self.hashed_from), np.full(len(rows), weight)) for rows, columns, weight in hashed
+        first = np.int32(self.hashed_from)
+        parts: list[tuple[np.ndarray, ...]] = [
+            (rows, columns + first, np.full(len(rows), weight)) for rows, columns, weight in cells.columns
         ]
+        if cells.categories:
+            rows = np.array([row for rows, _ in cells.categories.values() for row in rows], np.int32)
+            values = [values for _, values in cells.categories.values()]
+            columns = self.hasher.categories_of([field for field, _ in cells.categories], values)
+            weights = np.repeat([weight for _, weight in cells.categories], [len(part) for part in values])
+            parts.append((rows, columns + first, weights))
+        return parts
 
     def _texts(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
         parts: list[tuple[np.ndarray, ...]] = []
-        for field, (rows, texts) in cells.texts.items():
+        for field in (name for name in self.kinds if name in cells.texts):  # in one order, whoever came first
+            rows, texts = cells.texts[field]
             starts, columns = self.hasher.words(field, texts, self.ngrams)
             starts, columns, values = word_counts(starts, columns, not self.raw)
             repeated = np.repeat(np.array(rows, np.int32), np.diff(starts))
@@ -180,7 +218,7 @@ class Encoder:
             "hash_bits": self.hasher.bits,
             "ngrams": self.ngrams,
             "raw": self.raw,
-            "fields": [[name, kind] for name, kind in self.kinds.items()],
+            "fields": [[name, kind] for name, kind in self.history],
             "scaling": self.scaling.to_dict(),
         }
 
@@ -190,7 +228,8 @@ class Encoder:
         try:
             new = cls(kept["hash_bits"], kept["ngrams"], kept["raw"])
             for name, kind in kept["fields"]:
-                if not isinstance(name, str) or kind not in KINDS or name in new.kinds:
+                is_sound = isinstance(name, str) and kind in KINDS
+                if not is_sound or (name in new.kinds and kind not in WIDER.get(new.kinds[name], ())):
                     raise ValueError(f"the fields are damaged at {name!r}")
                 new.add(name, kind)
             new.scaling = RunningStandardisation.from_dict(kept["scaling"])

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from askance.compile import specialise
 from askance.errors import InvalidParameter
-from askance.learner.compile import specialise
 
 HASH_BITS = 18
 MOST_BITS = 30
@@ -36,7 +36,7 @@ def murmur3(data: np.ndarray, start: int, stop: int, seed: np.uint64) -> np.uint
     while i < last:
         block = np.uint64(data[i]) | np.uint64(data[i + 1]) << S8
         block |= np.uint64(data[i + 2]) << S16 | np.uint64(data[i + 3]) << S24
-        digest ^= scrambled(block)
+        digest ^= scramble(block)
         digest = (digest << S13 | digest >> S19) & MASK
         digest = (digest * FIVE + ADDEND) & MASK
         i += 4
@@ -46,7 +46,7 @@ def murmur3(data: np.ndarray, start: int, stop: int, seed: np.uint64) -> np.uint
         block |= np.uint64(data[i]) << shift
         shift += S8
         i += 1
-    digest ^= scrambled(block)
+    digest ^= scramble(block)
     digest ^= np.uint64(length)
     digest ^= digest >> S16
     digest = (digest * MIX_1) & MASK
@@ -55,7 +55,7 @@ def murmur3(data: np.ndarray, start: int, stop: int, seed: np.uint64) -> np.uint
     return digest ^ digest >> S16
 
 
-def scrambled(block: np.uint64) -> np.uint64:
+def scramble(block: np.uint64) -> np.uint64:
     """One block of four bytes, mixed."""
     block = (block * FIRST) & MASK
     block = (block << S15 | block >> S17) & MASK
@@ -63,11 +63,11 @@ def scrambled(block: np.uint64) -> np.uint64:
 
 
 def hash_cells(
-    data: np.ndarray, starts: np.ndarray, stops: np.ndarray, seed: np.uint64, mask: np.uint64, columns: np.ndarray
+    data: np.ndarray, starts: np.ndarray, stops: np.ndarray, seeds: np.ndarray, mask: np.uint64, columns: np.ndarray
 ) -> None:
-    """The column of each value ``data[starts[k]:stops[k]]``."""
+    """The column of each value ``data[starts[k]:stops[k]]`` of the field with ``seeds[k]``."""
     for k in range(starts.size):
-        columns[k] = murmur3(data, starts[k], stops[k], seed) & mask
+        columns[k] = murmur3(data, starts[k], stops[k], seeds[k]) & mask
 
 
 def hash_words(
@@ -149,15 +149,23 @@ class Hasher:
 
     def cells(self, field: str, data: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
         """The columns of values that are pieces of ``data``."""
-        columns = np.empty(len(starts), np.int32)
-        specialise(hash_cells)(data, starts, stops, self.seed(field), self.mask, columns)
-        return columns
+        return self._columns(data, starts, stops, np.full(len(starts), self.seed(field)))
 
     def categories(self, field: str, values: list[str]) -> np.ndarray:
         """The columns of values."""
-        pieces = [encoded(value) for value in values]
+        return self.categories_of([field], [values])
+
+    def categories_of(self, fields: list[str], values: list[list[str]]) -> np.ndarray:
+        """The columns of values of several fields, one field after the other."""
+        pieces = [encoded(value) for of_field in values for value in of_field]
         ends = np.cumsum([0, *map(len, pieces)])
-        return self.cells(field, np.frombuffer(b"".join(pieces), np.uint8), ends[:-1], ends[1:])
+        seeds = np.repeat(np.array([self.seed(field) for field in fields], np.uint64), [len(part) for part in values])
+        return self._columns(np.frombuffer(b"".join(pieces), np.uint8), ends[:-1], ends[1:], seeds)
+
+    def _columns(self, data: np.ndarray, starts: np.ndarray, stops: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        columns = np.empty(len(starts), np.int32)
+        specialise(hash_cells)(data, starts, stops, seeds, self.mask, columns)
+        return columns
 
     def words(self, field: str, texts: list[list[str]], longest: int) -> tuple[np.ndarray, np.ndarray]:
         """The columns of words, single and up to ``longest`` neighbours together: where each text begins, and all."""

@@ -1,6 +1,6 @@
 """What the fields of an event are: a number, a date, a category, text, or nothing to learn from.
 
-A kind is given by the user or guessed from the first rows:
+A kind is given by the user or guessed from the first rows, and may become wider (``askance.features.kind_evidence``):
 
     number      at least 95 in 100 values are numbers, the missing ones not counted; the others will be bad lines
     date        every value, of two or more, is an ISO date, with or without a time; its weekday and hour are learned
@@ -21,6 +21,7 @@ from typing import Any
 from askance.errors import InvalidParameter
 from askance.features.text import words
 from askance.features.times import date_words
+from askance.missing import USUAL, MissingValues
 
 NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME = "number", "category", "text", "date", "ignore", "time"
 KINDS = (NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME)
@@ -37,9 +38,6 @@ SHARE_OF_NUMBERS = 0.95  # among the values of a field of numbers; a stray word 
 WORDS_OF_TEXT = 4  # on average, from which a field without a telling name is text
 
 FEWEST_DATES = 2  # after a single one, as in a live stream, any text may follow
-MISSING = frozenset(("", "?", "NA", "N/A", "null", "NULL", "None"))
-"""What stands for a missing number in a table of text."""
-
 NOT_FINITE = frozenset(("nan", "inf", "infinity"))
 LARGEST = 1e150  # beyond it, a square overflows, and nothing can be learned
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud800-\udfff\ufffd]+")
@@ -62,8 +60,6 @@ def why_not_a_number(text: str) -> str:
     """The reason why ``number_in`` is None, for people."""
     shown = repr(text if len(text) <= 40 else text[:37] + "...")
     plain = text.strip().lower().lstrip("+-")
-    if plain == "nan":
-        return f"{shown} cannot be learned from; leave the value out or empty if it is missing."
     if plain in NOT_FINITE:
         return f"{shown} is not finite; clip it or leave the line out."
     if _NUMBER.fullmatch(text) is not None:
@@ -71,7 +67,7 @@ def why_not_a_number(text: str) -> str:
     return f"{shown} is not a number."
 
 
-def guess(name: str, values: Sequence[Any]) -> str:
+def guess(name: str, values: Sequence[Any], missing: MissingValues = USUAL) -> str:
     """The kind of a field, by its name and some of its values.
 
     >>> guess("age", ["42", "", "17"]), guess("city", ["Oslo", "New York"]), guess("sent", ["2024-03-01"] * 2)
@@ -79,8 +75,7 @@ def guess(name: str, values: Sequence[Any]) -> str:
     """
     if last_name(name) in IGNORED_NAMES:
         return IGNORE
-    present = [value for value in values if value is not None]
-    present = [value for value in present if not isinstance(value, str) or value.strip() not in MISSING]
+    present = [value for value in values if not missing.covers(value)]
     if not present:
         return IGNORE
     if sum(map(looks_like_a_number, present)) >= SHARE_OF_NUMBERS * len(present):
@@ -107,10 +102,10 @@ def looks_like_a_date(value: Any) -> bool:
     return isinstance(value, str) and date_words(value.strip()) is not None
 
 
-def listed(names: Iterable[str], most: int = 12) -> str:
+def format_names(names: Iterable[str], most: int = 12) -> str:
     """Names for an error message: not too many, not too long, and nothing in them that no reader can see.
 
-    >>> listed(["size", "\\x1b[2J\ufffd\ufffd\ufffd"])
+    >>> format_names(["size", "\\x1b[2J\ufffd\ufffd\ufffd"])
     'size, ?[2J?'
     """
     plain = (_UNSEEN.sub("?", name) for name in names)
@@ -137,6 +132,6 @@ def check_features(features: Mapping[str, str] | None, names: Iterable[str] | No
             raise InvalidParameter(f"the kind of field {name!r} must be one of {', '.join(KINDS)}, got {kind!r}.")
     if names is not None and (unknown := [name for name in given if name not in set(names)]):
         raise InvalidParameter(
-            f"there is no field {unknown[0]!r} to be a {given[unknown[0]]}; there are: {listed(names)}."
+            f"there is no field {unknown[0]!r} to be a {given[unknown[0]]}; there are: {format_names(names)}."
         )
     return given

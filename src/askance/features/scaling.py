@@ -12,14 +12,14 @@ turn: it stands at the running mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from askance.compile import specialise
 from askance.errors import InvalidInput
-from askance.learner.compile import specialise
 
 
 def standardise(
@@ -27,10 +27,10 @@ def standardise(
 ) -> None:
     """Replace each value by its standardised one, in order; ``features`` says whose value it is."""
     for i in range(values.size):
-        values[i] = standardised(features[i], values[i], counts, means, squares)
+        values[i] = standardise_value(features[i], values[i], counts, means, squares)
 
 
-def standardised(feature: int, value: float, counts: np.ndarray, means: np.ndarray, squares: np.ndarray) -> float:
+def standardise_value(feature: int, value: float, counts: np.ndarray, means: np.ndarray, squares: np.ndarray) -> float:
     """Take one value of a feature in, and return it standardised."""
     counts[feature] += 1.0
     before = value - means[feature]
@@ -40,6 +40,31 @@ def standardised(feature: int, value: float, counts: np.ndarray, means: np.ndarr
     if squares[feature] > 0.0:
         return after / sqrt(squares[feature] / counts[feature])
     return 0.0
+
+
+def standardise_as_next(
+    features: np.ndarray, values: np.ndarray, counts: np.ndarray, means: np.ndarray, squares: np.ndarray
+) -> None:
+    """Replace each value by what it would become if it came next; the statistics stay as they are."""
+    for i in range(values.size):
+        feature = features[i]
+        count = counts[feature] + 1.0
+        before = values[i] - means[feature]
+        after = values[i] - (means[feature] + before / count)
+        square = squares[feature] + before * after
+        values[i] = after / sqrt(square / count) if square > 0.0 else 0.0
+
+
+def standardise_as_known(
+    features: np.ndarray, values: np.ndarray, counts: np.ndarray, means: np.ndarray, squares: np.ndarray
+) -> None:
+    """Replace each value, which was taken in before, by what the statistics make of it as they stand."""
+    for i in range(values.size):
+        feature = features[i]
+        if squares[feature] > 0.0:
+            values[i] = (values[i] - means[feature]) / sqrt(squares[feature] / counts[feature])
+        else:
+            values[i] = 0.0
 
 
 def standardise_rows(
@@ -63,7 +88,7 @@ def standardise_rows(
             if i < starts[row + 1] and columns[i] == feature:
                 value = values[i]
                 i += 1
-            value = standardised(feature, value, counts, means, squares)
+            value = standardise_value(feature, value, counts, means, squares)
             new_columns[place] = feature
             new_values[place] = value
             place += value != 0.0
@@ -111,6 +136,23 @@ class RunningStandardisation:
             if int(features.max()) >= len(self):
                 self.widen(int(features.max()) + 1)
             specialise(standardise)(features, values, self.counts, self.means, self.squares)
+        return values
+
+    def as_next(self, features: Any, values: Any) -> np.ndarray:
+        """Values of features, each as ``apply`` would give it if it came next. Nothing is taken in."""
+        return self._without_moving(standardise_as_next, features, values)
+
+    def as_known(self, features: Any, values: Any) -> np.ndarray:
+        """Values that were taken in before, by the statistics as they stand: right after ``apply``, the same bits."""
+        return self._without_moving(standardise_as_known, features, values)
+
+    def _without_moving(self, kernel: Callable[..., None], features: Any, values: Any) -> np.ndarray:
+        features = np.ascontiguousarray(features, np.int64)
+        values = np.array(values, np.float64)
+        if len(features):
+            beyond = np.zeros(max(0, int(features.max()) + 1 - len(self)))  # features that had no value yet
+            known = self.counts, self.means, self.squares
+            specialise(kernel)(features, values, *(np.append(array, beyond) for array in known))
         return values
 
     def apply_to_rows(

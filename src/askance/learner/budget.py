@@ -10,7 +10,10 @@ import numpy as np
 
 from askance.errors import InvalidParameter, InvalidType
 from askance.learner import pacing
+from askance.learner.pacing import Constraint
 from askance.learner.rule import Kernel, Parameterised, parameter, share, whole
+
+__all__ = ["Both", "Budget", "Fixed", "PerPeriod", "Rate", "Unlimited"]
 
 
 class Pacing(NamedTuple):
@@ -18,48 +21,63 @@ class Pacing(NamedTuple):
 
     resume: Kernel
     suspend: Kernel
-    is_due: Kernel
-    reckon: Kernel
-    tune: Kernel = pacing.multiply_scales
+    needs_update: Kernel
+    update_pace: Kernel
+    scale_query: Kernel = pacing.multiply_scales
     """For a query rule that has scales."""
-    steer: Kernel = pacing.scaled
+    scale_probability: Kernel = pacing.scale_chance
     """For one that has none."""
 
 
 LIMITED = Pacing(
-    pacing.keep_limit, pacing.keep_nothing, pacing.never, pacing.same_limit, pacing.leave_scales, pacing.as_it_is
+    pacing.load_limit,
+    pacing.store_nothing,
+    pacing.never_due,
+    pacing.unchanged_limit,
+    pacing.leave_scales,
+    pacing.as_it_is,
 )
-BY_EVENTS = Pacing(pacing.resume, pacing.suspend, pacing.after_events, pacing.by_events)
-BY_TIME = Pacing(pacing.resume, pacing.suspend, pacing.after_events_or_time, pacing.by_time)
+BY_EVENTS = Pacing(pacing.resume, pacing.suspend, pacing.due_after_events, pacing.pace_by_events)
+BY_TIME = Pacing(pacing.resume, pacing.suspend, pacing.due_after_events_or_time, pacing.pace_by_time)
 
 
 @dataclass
 class Budget(Parameterised):
-    """How many labels may be bought, and how they are spread over the stream. ``a & b`` keeps both promises."""
+    """How many labels may be bought, and how they are spread over the stream. ``a & b`` keeps both constraints."""
 
     kernels: ClassVar[Pacing] = LIMITED
     reads_time: ClassVar[bool] = False
-    """Whether the time of each event must be told."""
+    """Whether every event must come with its time."""
 
     def parameters(self) -> np.ndarray:
         """The float vector the kernels see: the fields in their order."""
         return np.array([float(getattr(self, field.name)) for field in self._fields()])
 
-    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
-        """What the kernels keep from event to event; before the first, or after another budget with its account."""
+    def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
+        """What the kernels keep from event to event. ``old`` is the state of the budget that this one replaces, and
+        ``before`` are that budget's constraints."""
         return np.zeros(0)
 
-    def promises(self) -> list[list[float]]:
-        """The budget as rows of ``pacing``."""
+    def constraints(self) -> list[Constraint]:
+        """The budget's constraints; all of them hold."""
         raise InvalidType(f"{type(self).__name__} cannot be combined with other budgets.")
 
-    def terms(self) -> list[list[float]]:
-        """What must stay the same for an account to stay valid."""
+    def constraints_key(self) -> list[Constraint]:
+        """The constraints for which a budget state is valid; a budget with others needs a new one."""
         return []
 
     def least_share(self) -> float:
-        """The share of events below which ``explore`` must stay; infinite where the budget knows none."""
+        """The smallest share of the events among the constraints; ``explore`` must stay below it. Infinite if there is
+        none."""
         return inf
+
+    def most_in_all(self) -> float:
+        """The labels that may ever be asked; infinite if there is no such number."""
+        return inf
+
+    def in_words(self) -> str:
+        """The budget as people say it."""
+        return str(self)
 
     def __and__(self, other: Any) -> Budget:
         return Both(self, as_budget(other))
@@ -72,10 +90,13 @@ class Budget(Parameterised):
 class Unlimited(Budget):
     """No limit: the query rule alone decides."""
 
+    def in_words(self) -> str:
+        return "no limit"
+
     def parameters(self) -> np.ndarray:
         return np.array([inf])
 
-    def promises(self) -> list[list[float]]:
+    def constraints(self) -> list[Constraint]:
         return []
 
 
@@ -91,46 +112,55 @@ class Fixed(Budget):
 
     n: int = whole(0, least=0)
 
-    def promises(self) -> list[list[float]]:
-        return [[float(self.n), 0.0, 0.0, 0.0, 0.0]]
+    def in_words(self) -> str:
+        return f"at most {self.n:,} labels"
+
+    def most_in_all(self) -> float:
+        return float(self.n)
+
+    def constraints(self) -> list[Constraint]:
+        return [Constraint(limit=float(self.n))]
 
 
 class Paced(Budget):
-    """A budget whose labels are spread over the stream by steering the query rule's scale (see ``pacing``)."""
+    """A budget that spreads its labels over the stream by steering the query rule's scale (see ``pacing``)."""
 
     kernels: ClassVar = BY_EVENTS
 
     def parameters(self) -> np.ndarray:
-        return np.array(self.promises()).ravel()
+        return np.array(self.constraints()).ravel()
 
-    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
-        promises = self.promises()
-        account = pacing.fresh_account(len(promises))
+    def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
+        constraints = self.constraints()
+        budget_state = pacing.fresh_budget_state(len(constraints))
         if old is not None and before is not None:
-            pacing.carry_over(account, promises, old, before)
-        return account
+            pacing.carry_over(budget_state, constraints, old, before)
+        return budget_state
 
-    def terms(self) -> list[list[float]]:
-        return self.promises()
+    def constraints_key(self) -> list[Constraint]:
+        return self.constraints()
+
+    def most_in_all(self) -> float:
+        return min((constraint.limit for constraint in self.constraints() if constraint.period == 0.0), default=inf)
 
     def least_share(self) -> float:
-        return min((row[pacing.SHARE] for row in self.promises() if row[pacing.SHARE] > 0.0), default=inf)
+        return min((constraint.share for constraint in self.constraints() if constraint.share > 0.0), default=inf)
 
 
 @dataclass
 class Rate(Paced):
     """A share ``r`` of the events: never more, and hardly less.
 
-    After n events at most ``max(r n, burst + 0.96 r n)`` labels were asked for: a few more than ``r n`` at the
-    beginning, where labels are worth most, and never more than ``r n`` from ``25 burst / r`` events on. In the long run
-    the number stays about 10 labels below that line.
+    After n events at most ``max(r n, burst + 0.96 r n)`` labels were asked: a few more than ``r n`` at the beginning,
+    where labels are worth most, and never more than ``r n`` from ``25 burst / r`` events on. In the long run the number
+    stays about 10 labels below this ceiling.
 
     Parameters
     ----------
     r : float
         The share of events to ask for, in (0, 1].
     burst : float, default 10
-        How many labels may be asked for ahead of the rate at the beginning.
+        How many labels may be asked ahead of the rate at the beginning.
 
     Examples
     --------
@@ -141,15 +171,20 @@ class Rate(Paced):
     r: float = share(0.1, hint=" To allow {value} labels in total use budget={value}.")
     burst: float = parameter(10.0, "a finite number of 0 or more", lambda value: 0.0 <= value < inf)
 
-    def promises(self) -> list[list[float]]:
-        return [[inf, float(self.r), float(self.burst), 0.0, 0.0]]
+    def in_words(self) -> str:
+        ahead = f", at most {self.burst:g} labels ahead at the start" if self.burst else ""
+        return f"about {100 * self.r:g}% of the events{ahead}"
+
+    def constraints(self) -> list[Constraint]:
+        return [Constraint(share=float(self.r), burst=float(self.burst))]
 
 
+PERIODS = {"1d": "a day", "1h": "an hour"}
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
 def seconds_of(period: Any) -> float:
-    """The length of a period such as "1d", "12h", "30m", or a number of seconds."""
+    """The length in seconds of a period such as "1d", "12h", "30m", or of a number of seconds."""
     try:
         if isinstance(period, bool):
             raise ValueError
@@ -171,17 +206,17 @@ def seconds_of(period: Any) -> float:
 class PerPeriod(Paced):
     """At most ``n`` labels a period, by the events' own time, spread over the period.
 
-    Periods are counted from time 0, so that with Unix time "1d" is the UTC day. The time of each event, in seconds,
-    comes with it: ``run(X, y, times=...)``, ``ask(x, time=...)``. Time that steps back counts as standing still.
+    Give the time of each event in seconds: ``run(X, y, times=...)``, ``ask(x, time=...)``. Periods are counted from
+    time 0, so that with Unix time "1d" is the UTC day. A time before the latest one counts as the latest.
 
     Parameters
     ----------
     n : int
-        The number of labels a period.
+        The number of labels per period.
     period : str or float, default "1d"
         The length: a number with s, m, h, d or w, or seconds.
     carry : bool, default False
-        Whether labels a period left over may be asked for in the next ones.
+        Whether the labels that a period leaves over may be asked in the next ones.
 
     Examples
     --------
@@ -202,13 +237,16 @@ class PerPeriod(Paced):
             seconds_of(value)
         super()._check(field, value)
 
-    def promises(self) -> list[list[float]]:
-        return [[float(self.n), 0.0, 0.0, seconds_of(self.period), float(self.carry)]]
+    def in_words(self) -> str:
+        return f"at most {self.n:,} labels {PERIODS.get(str(self.period), f'every {self.period}')}"
+
+    def constraints(self) -> list[Constraint]:
+        return [Constraint(limit=float(self.n), period=seconds_of(self.period), carry=float(self.carry))]
 
 
 @dataclass
 class Both(Paced):
-    """Two budgets at once: what ``a & b`` makes. Neither promise is ever broken."""
+    """Two budgets at once: what ``a & b`` makes. No constraint of either is ever broken."""
 
     first: Budget
     second: Budget
@@ -218,10 +256,13 @@ class Both(Paced):
             if not isinstance(part, Budget):
                 raise InvalidType(f"a budget can only be combined with another, got {part!r}.")
             part.check()
-            part.promises()
+            part.constraints()
 
-    def promises(self) -> list[list[float]]:
-        return self.first.promises() + self.second.promises()
+    def in_words(self) -> str:
+        return f"{self.first.in_words()} and {self.second.in_words()}"
+
+    def constraints(self) -> list[Constraint]:
+        return self.first.constraints() + self.second.constraints()
 
     @property
     def reads_time(self) -> bool:  # type: ignore[override]
@@ -229,8 +270,8 @@ class Both(Paced):
 
     @property
     def sets_pace(self) -> bool:
-        """Whether one of the two spreads its labels; two limits are a limit."""
-        return any(row[pacing.SHARE] > 0.0 or row[pacing.PERIOD] > 0.0 for row in self.promises())
+        """Whether one of the two sets a pace. Two mere limits are one limit, the smaller."""
+        return any(constraint.share > 0.0 or constraint.period > 0.0 for constraint in self.constraints())
 
     @property
     def kernels(self) -> Pacing:  # type: ignore[override]
@@ -241,24 +282,31 @@ class Both(Paced):
     def parameters(self) -> np.ndarray:
         if self.sets_pace:
             return super().parameters()
-        return np.array([min((row[pacing.LIMIT] for row in self.promises()), default=inf)])
+        return np.array([self.most_in_all()])
 
-    def account(self, old: np.ndarray | None = None, before: list[list[float]] | None = None) -> np.ndarray:
-        return super().account(old, before) if self.sets_pace else np.zeros(0)
+    def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
+        return super().budget_state(old, before) if self.sets_pace else np.zeros(0)
 
 
 def as_budget(budget: Any) -> Budget:
-    """A budget from what a user may pass: None, a count, or a budget."""
+    """The budget that a user's value means: None is no limit, a whole number ``Fixed``, a share ``Rate``.
+
+    >>> as_budget(500), as_budget(0.02)
+    (Fixed(n=500), Rate(r=0.02, burst=10.0))
+    """
     if budget is None:
         return Unlimited()
     if isinstance(budget, Budget):
         return budget
     if isinstance(budget, int | np.integer) and not isinstance(budget, bool):
-        return Fixed(int(budget))  # refuses negative ones
+        if budget < 0:
+            raise InvalidParameter(f"budget must be a number of labels, 0 or more, got {budget}.")
+        return Fixed(int(budget))
     if isinstance(budget, float | np.floating):
-        share = budget if 0.0 < budget <= 1.0 else 0.02
+        if 0.0 < budget < 1.0:
+            return Rate(float(budget))
         raise InvalidParameter(
-            f"budget={budget} is not a whole number of labels. For a share of the events use "
-            f"budget=askance.budgets.Rate({share})."
+            f"budget={budget} is neither a whole number of labels, such as 500, nor a share of the events, such as "
+            "0.02."
         )
-    raise InvalidType(f"budget must be None, a whole number or a Budget, got {budget!r}.")
+    raise InvalidType(f"budget must be None, a whole number, a share such as 0.02 or a Budget, got {budget!r}.")

@@ -13,16 +13,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from askance.compile import no_inline
 from askance.errors import InvalidInput
-from askance.learner.compile import on_its_own
 from askance.learner.sparse import squared_norm
-from askance.learner.state import State, fresh_state
+from askance.learner.state import State, declare_record, fresh_state
 
-PENDING, AT_FIRST = 0, 1  # in state.extra: how many columns of U are in use, and the variances before any step
+COVARIANCE = declare_record(
+    "n_pending",  # how many columns of U are in use
+    "initial_variance",  # the variances before any step
+)
+"""What is in ``state.extra``."""
+COVARIANCE_SIZE = COVARIANCE.itemsize // 8  # numbers
 NOISE = 1e-15  # of the variance at first: below it, nothing but rounding is left of a direction's variance
 SHORTENED, PRODUCT, DENSE = 0, 1, 2  # rows of state.work: U^T x, S x, and x itself with its zeros
 MOST_FEATURES = 50_000  # 20 GB
 ROWS_PER_PRODUCT = 64  # of the matrix, when U is subtracted: keeps the product in the cache
+
+
+def view_covariance(state):
+    return state.extra.view(COVARIANCE)[0]
 
 
 def start_covariance(rule: str, n_features: int, variance: float) -> State:
@@ -34,13 +43,13 @@ def start_covariance(rule: str, n_features: int, variance: float) -> State:
         )
     capacity = 64 if n_features > 512 else 16  # small matrices gain less from waiting
     width = max(n_features, capacity)
-    state = fresh_state(n_features, 1, (0.0,), extra=2, matrix=True, pending=capacity, work=(3, width))
+    state = fresh_state(n_features, 1, (0.0,), extra=COVARIANCE_SIZE, matrix=True, pending=capacity, work=(3, width))
     np.fill_diagonal(state.matrix, variance)
-    state.extra[AT_FIRST] = variance
+    view_covariance(state).initial_variance = variance
     return state
 
 
-@on_its_own
+@no_inline
 def quadratic_form(state, event):
     """x^T S x."""
     shorten(state, event)
@@ -54,12 +63,12 @@ def quadratic_form(state, event):
             for j in range(event.start, i):
                 inner += state.matrix[row, event.columns[j]] * event.values[j]
             total += event.values[i] * (2.0 * inner + state.matrix[row, row] * event.values[i])
-    for step in range(int(state.extra[PENDING])):
+    for step in range(int(view_covariance(state).n_pending)):
         total -= state.work[SHORTENED, step] * state.work[SHORTENED, step]
     return max(total, 0.0)
 
 
-@on_its_own
+@no_inline
 def multiply(state, event):
     """Put S x into ``state.work[PRODUCT]``; return x^T S x, or 0 where only rounding is left of it.
 
@@ -67,8 +76,9 @@ def multiply(state, event):
     more from S than there is.
     """
     shorten(state, event)
+    covariance = view_covariance(state)
     n_features = state.matrix.shape[0]
-    steps = int(state.extra[PENDING])
+    steps = int(covariance.n_pending)
     for k in range(n_features):
         total = 0.0
         for step in range(steps):
@@ -85,27 +95,28 @@ def multiply(state, event):
     total = 0.0
     for i in range(event.start, event.stop):
         total += event.values[i] * state.work[PRODUCT, event.columns[i]]
-    if total <= NOISE * state.extra[AT_FIRST] * squared_norm(event):
+    if total <= NOISE * covariance.initial_variance * squared_norm(event):
         return 0.0
     least = 0.0
     for k in range(n_features):
         least += state.work[PRODUCT, k] * state.work[PRODUCT, k]
-    return max(total, least / state.extra[AT_FIRST])
+    return max(total, least / covariance.initial_variance)
 
 
-@on_its_own
+@no_inline
 def shrink(state, denominator):
     """S -= (S x)(S x)^T / denominator, for the S x that ``multiply`` left."""
-    step = int(state.extra[PENDING])
+    covariance = view_covariance(state)
+    step = int(covariance.n_pending)
     scale = 1.0 / np.sqrt(denominator)
     for k in range(state.matrix.shape[0]):
         state.pending[k, step] = scale * state.work[PRODUCT, k]
-    state.extra[PENDING] += 1.0
+    covariance.n_pending += 1.0
     if step + 1 == state.pending.shape[1]:
         subtract_pending(state)
 
 
-@on_its_own
+@no_inline
 def subtract_pending(state):
     """Carry out the steps that were put off."""
     n_features = state.matrix.shape[0]
@@ -115,21 +126,22 @@ def subtract_pending(state):
         for row in range(first, last):
             for k in range(n_features):
                 state.matrix[row, k] -= product[row - first, k]
-    state.extra[PENDING] = 0.0
+    view_covariance(state).n_pending = 0.0
 
 
 def widen_covariance(state: State, share: float) -> None:
     """Take S this share of the way back to what it was at first."""
-    steps = int(state.extra[PENDING])
+    covariance = view_covariance(state)
+    steps = int(covariance.n_pending)
     state.matrix[...] -= state.pending[:, :steps] @ state.pending[:, :steps].T
-    state.extra[PENDING] = 0.0
+    covariance.n_pending = 0.0
     state.matrix[...] *= 1.0 - share
-    state.matrix[np.diag_indices_from(state.matrix)] += share * state.extra[AT_FIRST]
+    state.matrix[np.diag_indices_from(state.matrix)] += share * covariance.initial_variance
 
 
 def shorten(state, event):
     """Put U^T x into ``state.work[SHORTENED]``."""
-    steps = int(state.extra[PENDING])
+    steps = int(view_covariance(state).n_pending)
     for step in range(steps):
         state.work[SHORTENED, step] = 0.0
     for i in range(event.start, event.stop):
@@ -146,7 +158,7 @@ def is_dense(state, event):
     return 4 * (event.stop - event.start) > state.matrix.shape[0]
 
 
-def spread(state, event):
+def scatter(state, event):
     """Put x with its zeros into ``state.work[DENSE]``."""
     for k in range(state.matrix.shape[0]):
         state.work[DENSE, k] = 0.0
@@ -160,7 +172,7 @@ def dense_quadratic_form(state, event):
     Four rows at a time, and element by element along them: nothing is summed across a row, so the compiler can use
     its vector registers without changing a bit of the result.
     """
-    spread(state, event)
+    scatter(state, event)
     matrix = state.matrix
     x = state.work[DENSE]
     below = state.work[PRODUCT]
@@ -188,7 +200,7 @@ def dense_quadratic_form(state, event):
 
 def add_dense_product(state, event):
     """Add matrix x to ``state.work[PRODUCT]``, four rows at a time."""
-    spread(state, event)
+    scatter(state, event)
     matrix = state.matrix
     x = state.work[DENSE]
     product = state.work[PRODUCT]

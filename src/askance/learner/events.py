@@ -8,15 +8,15 @@ value leaves the model as it was.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from askance.compile import specialise
 from askance.errors import InvalidInput
-from askance.learner.compile import specialise
 from askance.learner.loop import Block
 
 LARGEST = 1e150  # beyond it the square of a value leaves no room for a sum
@@ -137,6 +137,8 @@ class Events(ABC):
     """Checked events, ready to be played."""
 
     n_events: int
+    times: np.ndarray | None = None
+    """When they came, in seconds, if that is known of the events themselves."""
 
     @abstractmethod
     def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
@@ -182,14 +184,16 @@ class SparseEvents(Events):
         if len(starts) != n_events + 1 or starts[0] != 0 or not 0 <= stop <= min(len(columns), len(values)):
             raise InvalidInput("X is not a valid CSR matrix: indptr does not fit its shape, indices and data.")
         columns, values = columns[:stop], values[:stop]
-        misplaced, unsorted, too_large, zeros = _inspected(starts, columns, values, n_features)
+        misplaced, unsorted, too_large, zeros = _inspect(starts, columns, values, n_features)
         if misplaced:
             raise _misplaced_column(starts, columns, n_features)
         if too_large:
             i = int(np.flatnonzero(_is_unusable(values))[0])
             raise unusable_value(int(np.searchsorted(starts, i, side="right")) - 1, columns[i], values[i])
         if unsorted:
-            X = sp.csr_matrix((values, columns, starts), shape=(n_events, n_features), copy=True)
+            from scipy.sparse import csr_matrix
+
+            X = csr_matrix((values, columns, starts), shape=(n_events, n_features), copy=True)
             X.sum_duplicates()  # sorts, too
             tidy = SparseEvents(X.indptr, X.indices, X.data, n_features, n_events)
             starts, columns, values = tidy._arrays
@@ -215,11 +219,26 @@ class SparseEvents(Events):
             yield slice(first, last), preparation.apply(block, self._has_zeros)
 
 
+def in_pieces(blocks: Iterator[tuple[slice, Block]], most: int) -> Iterator[tuple[slice, Block]]:
+    """The same blocks, none of more than so many events."""
+    for which, block in blocks:
+        for first in range(which.start, which.stop, most):
+            last = min(first + most, which.stop)
+            starts = block.starts[first - which.start : last - which.start + 1]
+            yield slice(first, last), block._replace(starts=starts)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether this is a matrix of SciPy's. None has been made where that part of SciPy was never loaded."""
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return issparse is not None and bool(issparse(X))
+
+
 def read_events(X: Any) -> Events:
     """Check a two-dimensional array or a CSR matrix, and make it playable."""
     if X.shape[1] > MOST_FEATURES:
         raise InvalidInput(f"X has {X.shape[1]:,} columns; at most {MOST_FEATURES:,} are possible: hash the features.")
-    if sp.issparse(X):
+    if is_sparse(X):
         return SparseEvents(X.indptr, X.indices, numbers(X.data), X.shape[1], X.shape[0])
     return DenseEvents(numbers(X))
 
@@ -236,16 +255,16 @@ def numbers(x: Any) -> np.ndarray:
                 raise TypeError
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"events are made of real numbers that fit a float, got {_shortened(x)}.") from None
+        raise InvalidInput(f"events are made of real numbers that fit a float, got {_shorten(x)}.") from None
     return array
 
 
-def _shortened(x: Any) -> str:
+def _shorten(x: Any) -> str:
     text = repr(x)
     return text if len(text) < 80 else text[:76] + " ..."
 
 
-def _inspected(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> tuple[int, ...]:
+def _inspect(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, n_features: int) -> tuple[int, ...]:
     bits, *limits = BITS[values.dtype.char]
     return specialise(inspect)(starts, columns, values.view(bits), *limits, n_features)
 

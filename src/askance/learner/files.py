@@ -3,8 +3,12 @@
 A model file is one line of JSON, the header, followed by a NumPy ``.npz`` archive without pickled objects. The header
 names the format and its version, and holds the archive's length and SHA-256, so that a file cut short or altered is
 recognised before anything in it is used. The archive holds the arrays of the model and, as JSON text, everything
-else: rules and their parameters, classes, counts, and where the random numbers stand. Loading runs no code from the
-file: rules are looked up by name among those this process already knows.
+else: rules and their parameters, classes, counts, the encoder of raw events, and where the random numbers stand.
+Loading runs no code from the file: rules are looked up by name among those this process already knows.
+
+This is the only container of models. ``askance run`` and ``askance pipe`` put what they know of their stream into one
+more array (``playing.model``). A checkpoint of the service is a document of the service's own followed by a model file
+as it is (``live.learner``), for its size must be bounded by that document before the model is decompressed.
 """
 
 from __future__ import annotations
@@ -12,53 +16,71 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 import askance
-from askance.beside import beside
+from askance.atomic import atomic_write
 from askance.errors import InvalidInput, ModelFileError
+from askance.learner.base import parameters_of
 from askance.learner.budget import Budget
 from askance.learner.labels import distinct_labels
+from askance.learner.model_fields import MODEL_FIELDS, VERSION
 from askance.learner.rule import Parameterised, QueryRule, UpdateRule
 from askance.learner.state import SAVED
-from askance.learner.tickets import Tickets
+from askance.learner.upgrades import OLDEST, upgrade
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
+    from askance.learner.stream_classifier import StreamClassifier
+
+Classifier = TypeVar("Classifier", bound="StreamClassifier")
 
 FORMAT = "askance model"
-VERSION = 4
 LONGEST_HEADER = 1000
+MOST_BYTES_OF_LABELS = 100_000_000
 
 
-def save(clf: ActiveClassifier, path: str | os.PathLike[str], **beside_it: np.ndarray) -> None:
-    """Write a classifier to a file, whole or not at all, with whatever arrays are to be kept beside it."""
-    arrays: dict[str, Any] = {**beside_it}
+def save(clf: StreamClassifier, path: str | os.PathLike[str], **more: np.ndarray) -> None:
+    """Write a classifier to a file, whole or not at all, with more arrays that are to be kept with it."""
+    _write(Path(path), *_parts(clf, more))
+
+
+def to_bytes(clf: StreamClassifier) -> bytes:
+    """What ``save`` writes; equal models give equal bytes."""
+    return b"".join(_parts(clf, {}))
+
+
+def _parts(clf: StreamClassifier, more: Mapping[str, np.ndarray]) -> tuple[bytes, memoryview]:
+    """The header and the archive."""
+    arrays: dict[str, Any] = {**more}
     document: dict[str, Any] = {
         "askance": askance.__version__,
-        "parameters": {name: _describe(value) for name, value in clf.get_params(deep=False).items()},
+        "parameters": {name: _describe(value) for name, value in parameters_of(clf).items()},
     }
     if hasattr(clf, "_state"):
-        budget = clf._rules().budget  # which may be another than at the last event
         arrays |= {name: getattr(clf._state, name) for name in SAVED}
-        arrays |= {"counts": clf._account.counts, "account": clf._account_for(budget, budget.terms())}
-        arrays |= clf._tickets.arrays()
+        for field in MODEL_FIELDS:
+            arrays |= field.to_arrays(clf)
         document["learned"] = {
             "classes": _describe(clf.classes_),
             "n_features": clf.n_features_in_,
             "feature_names": list(clf.feature_names_in_) if hasattr(clf, "feature_names_in_") else None,
             "random": _plain(clf._rng.bit_generator.state),
         }
+    if hasattr(clf, "_features"):
+        document["encoder"] = _plain_encoder(clf._features.to_dict())
     content = io.BytesIO()
     np.savez(content, document=np.frombuffer(json.dumps(document).encode(), np.uint8), **arrays)
     body = content.getbuffer()
     header = {"format": FORMAT, "version": VERSION, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
-    _write(Path(path), json.dumps(header).encode() + b"\n", body)
+    return json.dumps(header).encode() + b"\n", body
 
 
 def load(path: str | os.PathLike[str]) -> ActiveClassifier:
@@ -66,26 +88,35 @@ def load(path: str | os.PathLike[str]) -> ActiveClassifier:
 
     Rules of your own must be imported before a model that uses them is loaded.
     """
-    return read(path)[0]
+    from askance.learner.classifier import ActiveClassifier
+
+    return read(path, ActiveClassifier)[0]
 
 
-def read(path: str | os.PathLike[str]) -> tuple[ActiveClassifier, dict[str, np.ndarray]]:
+def read(path: str | os.PathLike[str], kind: type[Classifier]) -> tuple[Classifier, dict[str, np.ndarray]]:
     """The classifier of a file, and all arrays that are kept there."""
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot read the model {str(path)!r}: {error.strerror}.") from None
-    body = _checked_body(path, content)
+    return from_bytes(content, str(path), kind)
+
+
+def from_bytes(content: bytes, name: str, kind: type[Classifier]) -> tuple[Classifier, dict[str, np.ndarray]]:
+    """The classifier of what ``save`` wrote, and all arrays there; errors call it by its name."""
+    version, body = _check_body(name, content)
     try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = _arrays(body)
         document = json.loads(arrays.pop("document").tobytes())
-        return _restore(document, arrays), arrays
+        upgrade(version, document, arrays)
+        return _restore(version, document, arrays, kind), arrays
     except ModelFileError as error:
-        raise ModelFileError(f"{str(path)!r}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
+        raise ModelFileError(f"{name!r}: {error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{name!r} is a model that does not fit into the memory of this machine.") from None
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, EOFError, zipfile.BadZipFile) as error:
+        raise ModelFileError(f"{name!r} is not a model this version can read ({error}).") from None
 
 
 # --- the file --------------------------------------------------------------------------------------------
@@ -93,8 +124,10 @@ def read(path: str | os.PathLike[str]) -> tuple[ActiveClassifier, dict[str, np.n
 
 def _write(path: Path, *parts: bytes | memoryview) -> None:
     """Write a file; a crash leaves the old one or the new one."""
+    if path.is_dir():
+        raise ModelFileError(f"{str(path)!r} is a folder; name a file to write to.")
     try:
-        with beside(path) as name, open(name, "wb") as file:
+        with atomic_write(path) as name, open(name, "wb") as file:
             for part in parts:
                 file.write(part)
             file.flush()
@@ -103,57 +136,103 @@ def _write(path: Path, *parts: bytes | memoryview) -> None:
         raise ModelFileError(f"cannot write the model {str(path)!r}: {error.strerror or error}.") from None
 
 
-def _checked_body(path: Path, content: bytes) -> memoryview:
-    """The archive, once header, length and checksum agree."""
+def _check_body(name: str, content: bytes) -> tuple[int, memoryview]:
+    """The format and the archive, once header, length and checksum agree."""
     end = content.find(b"\n", 0, LONGEST_HEADER)
     try:
         header = json.loads(content[:end]) if end > 0 else {}
     except ValueError:
         header = {}
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{str(path)!r} is not an askance model.")
+        raise ModelFileError(f"{name!r} is not an askance model, as clf.save and askance run --save write it.")
     version = header.get("version")
     if not isinstance(version, int) or version < 1:
-        raise ModelFileError(f"{str(path)!r} is not an askance model: it is of format {version!r}.")
-    if version < VERSION:
+        raise ModelFileError(f"{name!r} is not an askance model: it is of format {version!r}.")
+    if version < OLDEST:
         raise ModelFileError(
-            f"{str(path)!r} was written by an earlier askance (format {version}; this one reads {VERSION}), which kept "
-            "other accounts of its budget; train it again."
+            f"{name!r} was written before askance 0.1 (format {version}; this one reads {OLDEST} to {VERSION}); "
+            "train it again."
         )
     if version > VERSION:
         raise ModelFileError(
-            f"{str(path)!r} was written by a newer askance (format {version}; this one reads {VERSION}); "
+            f"{name!r} was written by a newer askance (format {version}; this one reads {OLDEST} to {VERSION}); "
             "upgrade askance to load it."
         )
     body = memoryview(content)[end + 1 :]
     if len(body) != header.get("bytes"):
         raise ModelFileError(
-            f"{str(path)!r} is cut short or overlong, {len(body)} bytes of content where {header.get('bytes')} belong; "
+            f"{name!r} is cut short or overlong, {len(body)} bytes of content where {header.get('bytes')} belong; "
             "copy it again or restore a backup."
         )
     if hashlib.sha256(body).hexdigest() != header.get("sha256"):
+        raise ModelFileError(f"{name!r} is damaged: its checksum does not match; copy it again or restore a backup.")
+    return version, body
+
+
+def _arrays(body: memoryview) -> dict[str, np.ndarray]:
+    """The arrays of an archive, which take no more memory than the archive itself: nothing in it is compressed, no two
+    of them share bytes, and each is as long as its shape says."""
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        entries = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ModelFileError("its arrays are compressed, which those of a model never are.")
+        if sum(entry.file_size for entry in entries) > len(body):
+            raise ModelFileError("its arrays are said to be longer than the file.")
+        return {entry.filename.removesuffix(".npy"): _array(archive.read(entry)) for entry in entries}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """One array in NumPy's own format."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read_header(file)
+    length = len(content) - file.tell()
+    if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != length:
+        raise ModelFileError(f"an array of shape {shape} and type {dtype} has {length:,} bytes.")
+    array = np.frombuffer(content, dtype, offset=file.tell())
+    return array.reshape(shape, order="F" if is_fortran else "C").copy()
+
+
+def _check_width(clf: StreamClassifier, classes: np.ndarray, n_features: int, arrays: dict[str, np.ndarray]) -> None:
+    """Refuse a width that the arrays do not have, before there is room made for it."""
+    table = arrays["table"]
+    vectors = len(classes) if clf._rules().update.keeps_vector_per_class(len(classes)) else 1
+    rows = n_features + bool(clf.intercept)
+    if table.ndim != 3 or table.shape[0] < rows or table.shape[2] < vectors:
         raise ModelFileError(
-            f"{str(path)!r} is damaged: its checksum does not match; copy it again or restore a backup."
+            f"the array table has shape {table.shape}, which does not suit {n_features} features and {len(classes)} "
+            "classes."
         )
-    return body
 
 
-def _restore(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> ActiveClassifier:
-    from askance.learner.classifier import ActiveClassifier
+def _plain_encoder(kept: dict[str, Any]) -> dict[str, Any]:
+    """The encoder of raw events as JSON; a float64 comes back from its shortest text as the same number."""
+    return {**kept, "scaling": {name: array.tolist() for name, array in kept["scaling"].items()}}
 
-    clf = ActiveClassifier(**{name: _revive(value) for name, value in document["parameters"].items()})
+
+def _restore(
+    version: int, document: dict[str, Any], arrays: dict[str, np.ndarray], kind: type[Classifier]
+) -> Classifier:
+    clf = kind(**{name: _revive(value) for name, value in document["parameters"].items()})
+    if document.get("encoder") is not None:
+        from askance.features.rows import RowFeatures
+
+        clf._features = RowFeatures.from_dict(document["encoder"])
     learned = document.get("learned")
     if learned is None:
         return clf
-    clf._begin(np.asarray(_revive(learned["classes"])), learned["n_features"])
+    classes = np.asarray(_revive(learned["classes"]))
+    _check_width(clf, classes, learned["n_features"], arrays)
+    clf._begin(classes, learned["n_features"])
     for name in SAVED:
         target = getattr(clf._state, name)
         if target.shape != arrays[name].shape:
             raise ModelFileError(f"the array {name} has shape {arrays[name].shape} where {target.shape} belongs.")
         target[...] = arrays[name]
-    clf._account.counts[...] = arrays["counts"]
-    clf._account.budget[...] = arrays["account"]
-    clf._tickets = Tickets.of(arrays)
+    for field in MODEL_FIELDS:
+        if version >= field.since:
+            field.restore(clf, arrays)
     if learned["feature_names"] is not None:
         clf.feature_names_in_ = np.array(learned["feature_names"], dtype=object)
     clf._rng = _generator(learned["random"])
@@ -174,6 +253,8 @@ def _describe(value: Any) -> Any:
         module = type(value).__module__
         home = None if module.startswith("askance.") else module  # ours may move between modules
         return {"kind": "rule", "name": type(value).__name__, "module": home, "parameters": parameters}
+    if isinstance(value, Mapping):
+        return {"kind": "mapping", "values": {str(name): _describe(item) for name, item in value.items()}}
     if isinstance(value, np.random.Generator):
         return {"kind": "generator", "state": _plain(value.bit_generator.state)}
     if isinstance(value, np.random.RandomState | np.random.SeedSequence | np.random.BitGenerator):
@@ -193,8 +274,15 @@ def _revive(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value["kind"] == "array":
-        array = np.array(value["values"], dtype=np.dtype(value["dtype"]))
+        dtype = np.dtype(value["dtype"])
+        if dtype.itemsize * len(value["values"]) > MOST_BYTES_OF_LABELS:
+            raise ModelFileError(f"its {len(value['values'])} labels are said to be of type {dtype}.")
+        array = np.array(value["values"], dtype=dtype)
+        if array.ndim > 1:  # rows of costs, which are compared as lists
+            return array.tolist()
         return array[0] if value.get("scalar") else array
+    if value["kind"] == "mapping":
+        return {name: _revive(item) for name, item in value["values"].items()}
     if value["kind"] == "generator":
         return _generator(value["state"])
     if value["kind"] == "rule":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from askance.errors import InvalidInput
+from askance.missing import is_missing
 
+MISSING = -1  # in place of a class index
 FEW = 8  # classes, up to which comparing with each in turn is the fastest way
 HEAD = 1000
 
@@ -31,25 +34,70 @@ def distinct_labels(labels: Any, name: str) -> np.ndarray:
     try:
         return np.unique(values)
     except TypeError:
-        raise _mixed(name) from None
+        raise _mixed_labels_error(name) from None
+
+
+def distinct_known_labels(labels: Any, name: str, classes: Collection[Any] = ()) -> np.ndarray:
+    """The labels there are, sorted, without the words that stand for none unless named as classes."""
+    found = distinct_labels(labels, name)
+    known = [not is_missing(label, classes) for label in found.tolist()]
+    return found if all(known) else found[known]
 
 
 def check_kinds(labels: Any, name: str) -> None:
     """Refuse a list of strings and numbers before NumPy turns the numbers into strings."""
     if isinstance(labels, list | tuple | set | frozenset) and np.asarray(list(labels)).dtype.kind in "US":
-        kinds = {isinstance(label, str | bytes) for label in labels}
+        kinds = {isinstance(label, str | bytes) for label in labels if not is_missing(label)}
         if len(kinds) > 1:
-            raise _mixed(name)
+            raise _mixed_labels_error(name)
 
 
-def _mixed(name: str) -> InvalidInput:
+def _mixed_labels_error(name: str) -> InvalidInput:
     return InvalidInput(
         f"{name} mixes labels that cannot be sorted together; use labels of one kind, such as all strings."
     )
 
 
+def known_in(y: Any, classes: Any) -> tuple[Any, np.ndarray | None]:
+    """The labels that are known, and which events have them; the labels as they are, and None, where all events do.
+
+    Words in arrays of strings are left to ``encode``: that way, labels that are all known cost nothing.
+    """
+    if np.ma.isMaskedArray(y):
+        labels, missing = np.ma.getdata(y), np.ma.getmaskarray(y).copy()
+        if labels.ndim != 1:
+            return y, None
+        missing |= ~_known(labels, classes)
+    else:
+        try:
+            labels = np.asarray(y)
+        except ValueError:  # lists of different lengths: no labels
+            return y, None
+        if labels.dtype.kind in "US" and isinstance(y, list | tuple) and not all(isinstance(n, str | bytes) for n in y):
+            labels = np.array(y, object)  # NumPy made strings of numbers
+        if labels.ndim != 1 or labels.dtype.kind not in "fOmM":
+            return y, None
+        missing = ~_known(labels, classes)
+    if not missing.any():
+        return y, None
+    present = labels[~missing]
+    return (present.tolist() if present.dtype == object else present), ~missing
+
+
+def _known(labels: np.ndarray, classes: Any) -> np.ndarray:
+    """Which labels are not missing."""
+    if labels.dtype.kind == "f":
+        return ~np.isnan(labels)
+    if labels.dtype.kind in "mM":
+        return ~np.isnat(labels)
+    if labels.dtype.kind != "O":
+        return np.ones(len(labels), np.bool_)
+    named = () if classes is None else np.asarray(classes, object).tolist()
+    return np.array([not is_missing(label, named) for label in labels.tolist()], np.bool_)
+
+
 def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The index of each label among the sorted classes."""
+    """The index of each label among the sorted classes; MISSING for a word that stands for no label."""
     labels = np.asarray(labels)
     if len(classes) <= FEW:
         matches = [_where(labels, label) for label in classes]
@@ -65,9 +113,10 @@ def encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
             found = classes[index] == labels
         except (TypeError, np.exceptions.DTypePromotionError):
             found, index = np.zeros(len(labels), np.bool_), np.zeros(len(labels), np.int32)
-    if not np.all(found):
-        place = int(np.argmin(found))
-        raise _unknown(labels[place], classes, f"y[{place}]")
+    for place in np.flatnonzero(~found).tolist():
+        if not is_missing(labels[place]):
+            raise _unknown(labels[place], classes, f"y[{place}]")
+        index[place] = MISSING
     return index
 
 
@@ -83,6 +132,11 @@ def encode_one(label: Any, classes: np.ndarray) -> int:
         for place, known in enumerate(classes.tolist()):
             if type(known == label) in (bool, np.bool_) and known == label:
                 return place
+    if is_missing(label):
+        raise InvalidInput(
+            f"the label is {label!r}, which stands for a missing one; tell only answers that came, and forget a ticket "
+            "whose answer will not come."
+        )
     raise _unknown(label, classes, "the label")
 
 

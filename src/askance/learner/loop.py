@@ -1,7 +1,12 @@
-"""Score, decide, learn: the one loop that plays a stream, and its two short relatives.
+"""Score, decide, learn: the one loop that plays a stream, and its three short relatives.
 
-A combination of rules fills fourteen slots. The functions below that only raise are those slots: their signatures
-and docstrings are the contract for whoever writes a rule.
+A combination of rules fills sixteen slots. The functions below that only raise are these slots: their signatures and
+docstrings are the contract for whoever writes a rule. For an event with the query rule's probability p, ``play`` asks
+with
+
+    max(floor, h p_s)
+
+where the budget sets the scale s, the thinning h and the floor (see ``pacing``), and the floor is ``explore`` at least.
 """
 
 from __future__ import annotations
@@ -10,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.learner.pacing import Pace, Sums, to_be_reckoned
+from askance.calibration.windowed import keep_answer
+from askance.learner.pacing import Pace, Sums, expire_pace
 from askance.learner.sparse import LOOK_AHEAD, fetch_events_to_come
 from askance.learner.state import Event, Score, State, Tally
 
@@ -23,19 +29,19 @@ def margin(parameters: np.ndarray, state: State, event: Event) -> Score:
 
 
 def score(parameters: np.ndarray, state: State, event: Event) -> Score:
-    """Update rule: as ``margin``, with the variance (where the query rule reads one)."""
+    """Update rule: as ``margin``, with the variance, if the query rule reads it."""
     raise NotImplementedError
 
 
-def learn(parameters: np.ndarray, state: State, event: Event, answer: int, said: Score, weight: float) -> None:
-    """Update rule: move the model, given the class index of the answer and what the model says of the event.
+def learn(parameters: np.ndarray, state: State, event: Event, answer: int, prediction: Score, weight: float) -> None:
+    """Update rule: move the model, given the class index of the answer and the model's prediction.
 
-    The variance is not said; a rule that needs it computes it."""
+    The prediction comes without its variance; a rule that needs it computes it."""
     raise NotImplementedError
 
 
 def forget(parameters: np.ndarray, state: State, event: Event) -> None:
-    """Update rule: let go of a little of what was learned about this event's features, before an answer to it."""
+    """Update rule: forget a little of what was learned about this event's features, before learning its answer."""
     raise NotImplementedError
 
 
@@ -43,12 +49,12 @@ def forget_nothing(parameters: np.ndarray, state: State, event: Event) -> None:
     """Stands in for a rule that does not forget."""
 
 
-def note(state: State, event: Event, said: Score, chance: float, is_asked: bool) -> None:
-    """Update rule: keep what it will report of an event of the stream, which is asked with this probability."""
+def observe(state: State, event: Event, prediction: Score, chance: float, is_asked: bool) -> None:
+    """Update rule: note an event of the stream for the report; it was asked with probability ``chance``."""
     raise NotImplementedError
 
 
-def note_nothing(state: State, event: Event, said: Score, chance: float, is_asked: bool) -> None:
+def observe_nothing(state: State, event: Event, prediction: Score, chance: float, is_asked: bool) -> None:
     """Stands in for a rule that reports nothing."""
 
 
@@ -58,7 +64,7 @@ def probability(parameters: np.ndarray, margin: float, variance: float, squared_
 
 
 def length(event: Event) -> float:
-    """Query rule: ||x||^2 for a rule that reads it, else ``unread_length``."""
+    """Query rule: ||x||^2 if the rule reads it, else ``unread_length``."""
     raise NotImplementedError
 
 
@@ -68,43 +74,73 @@ def unread_length(event: Event) -> float:
 
 
 def score_and_length(parameters: np.ndarray, state: State, event: Event) -> tuple[Score, float]:
-    """Update rule: ``score``, with the ``length`` that the query rule reads; ``one_after_the_other`` unless the update
-    rule has a kernel that finds both in one pass."""
+    """Update rule: ``score`` and the ``length`` that the query rule reads. It is ``score_then_length`` unless the
+    update rule has a kernel that computes both in one pass."""
     raise NotImplementedError
 
 
-def one_after_the_other(parameters: np.ndarray, state: State, event: Event) -> tuple[Score, float]:
+def score_then_length(parameters: np.ndarray, state: State, event: Event) -> tuple[Score, float]:
     """Stands in for a kernel that does both at once."""
     return score(parameters, state, event), length(event)
 
 
-def resume(parameters: np.ndarray, account: np.ndarray) -> tuple[Pace, Sums]:
-    """Budget: the pace at which the last call ended."""
+def predict_event(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> Score:
+    """The ``margin`` of event t: ``predict_now`` or, if events are scored side by side, ``recall_prediction``."""
     raise NotImplementedError
 
 
-def suspend(account: np.ndarray, pace: Pace, sums: Sums) -> None:
+def predict_now(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> Score:
+    """Predict the event by the model as it is."""
+    return margin(parameters, state, event)
+
+
+def score_event(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> tuple[Score, float]:
+    """``score_and_length`` of event t: ``score_now`` or, if events are scored side by side, ``recall_score``."""
+    raise NotImplementedError
+
+
+def score_now(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> tuple[Score, float]:
+    """Score the event by the model as it is."""
+    return score_and_length(parameters, state, event)
+
+
+def note_answer(recent: np.ndarray, scores: np.ndarray, margin: float, answer: int, weight: float) -> None:
+    """Keep an answer for the probabilities of classes, with the scores from before it is learned: ``keep_answer``, or
+    with one score ``leave_answer``, for the record has what is needed."""
+    raise NotImplementedError
+
+
+def leave_answer(recent: np.ndarray, scores: np.ndarray, margin: float, answer: int, weight: float) -> None:
+    """Stands in where answers are kept after the loop."""
+
+
+def resume(parameters: np.ndarray, budget_state: np.ndarray) -> tuple[Pace, Sums]:
+    """Budget: the pace and the sums with which the last call ended."""
+    raise NotImplementedError
+
+
+def suspend(budget_state: np.ndarray, pace: Pace, sums: Sums) -> None:
     """Budget: keep what the next call needs."""
     raise NotImplementedError
 
 
-def reckon(parameters: np.ndarray, account: np.ndarray, sums: Sums, tally: Tally, time: float) -> Pace:
-    """Budget: how many labels may be asked for, and how eagerly, as things stand."""
+def update_pace(parameters: np.ndarray, budget_state: np.ndarray, sums: Sums, tally: Tally, time: float) -> Pace:
+    """Budget: the pace of the next few events, from the sums over those since the last update."""
     raise NotImplementedError
 
 
-def is_due(pace: Pace, seen: int, times: np.ndarray, t: int) -> bool:
-    """Budget: whether the pace must be reckoned anew for event t of these times, the ``seen``-th of all."""
+def needs_update(pace: Pace, seen: int, times: np.ndarray, t: int) -> bool:
+    """Budget: whether the pace needs an update at event t of the block, the ``seen``-th of all, at ``times[t]``."""
     raise NotImplementedError
 
 
-def tune(parameters: Parameters, scale: float) -> None:
-    """Budget: make the scales of the query rule so many times as large as they are by themselves."""
+def scale_query(parameters: Parameters, scale: float) -> None:
+    """Budget: set the scales of the query rule to ``scale`` times the user's."""
     raise NotImplementedError
 
 
-def steer(chance: float, scale: float) -> float:
-    """Budget: the probability of a query rule that has no scales, as if it had one so many times as large."""
+def scale_probability(chance: float, scale: float) -> float:
+    """Budget: p_s for a query rule without scales: its probability with the odds multiplied by ``scale``."""
     raise NotImplementedError
 
 
@@ -116,21 +152,24 @@ class Parameters(NamedTuple):
 
     update: np.ndarray
     query: np.ndarray
-    """Those of the query rule, with its scales as the budget has tuned them."""
+    """Those of the query rule; it begins with the scales, as the budget has multiplied them."""
     scales: np.ndarray
-    """The scales as the user gave them: what ``query`` begins with."""
+    """The scales as the user gave them."""
     budget: np.ndarray
     explore: float
-    """The least probability of asking for an event, where the budget allows one at all."""
+    """The least ask probability of every event, as long as the budget allows a label at all."""
 
 
-class Account(NamedTuple):
-    """What has been decided so far, and what the budget makes of it. It goes on from call to call."""
+SEEN, ASKED, MISTAKES = 0, 1, 2  # places in BudgetState.counts
+
+
+class BudgetState(NamedTuple):
+    """The counts so far and the budget's own state, kept from call to call."""
 
     counts: np.ndarray
-    """Events seen, labels asked for, and wrong predictions among the answers."""
+    """Events seen, labels asked, and wrong predictions among the answers: a ``Tally`` as an array."""
     budget: np.ndarray
-    """Whatever the budget keeps."""
+    """What the budget itself keeps (see ``pacing``)."""
 
 
 class Block(NamedTuple):
@@ -142,7 +181,7 @@ class Block(NamedTuple):
 
 
 def event_at(block: Block, t: int, table_is_large: bool) -> Event:
-    """Event t of a block. Its bounds are unsigned, and so is every index made from them: numba then need not test for
+    """Event t of a block. Its bounds, and so all indices made from them, are unsigned: numba then need not test for
     negative ones."""
     start, stop = np.uint64(block.starts[t]), np.uint64(block.starts[t + 1])
     has_followers = bool(table_is_large and stop + LOOK_AHEAD <= np.uint64(block.columns.size))
@@ -153,7 +192,7 @@ def event_at(block: Block, t: int, table_is_large: bool) -> Event:
 
 
 class Record(NamedTuple):
-    """What was decided, an entry per event. ``variance`` is empty where nobody wants it."""
+    """What was decided: one entry per event. ``variance`` is empty if nobody reads it."""
 
     predicted: np.ndarray
     margin: np.ndarray
@@ -163,7 +202,8 @@ class Record(NamedTuple):
     audit: np.ndarray
 
 
-NOT_GIVEN = -1  # in place of an answer's class index: the label is asked for, but will come later, or never
+NOT_GIVEN = -1  # in place of an answer's class index: the label may be asked, but comes later, or never
+UNLABELED = -2  # nobody knows the label: the event is predicted, and nothing else happens
 CACHE_BYTES = 1 << 21  # about where fetching ahead begins to pay; below, the hints may cost a sixth of the speed
 
 
@@ -172,15 +212,16 @@ def is_large(state: State) -> bool:
     return state.table.size * 8 >= CACHE_BYTES
 
 
-def without_variance(said: Score) -> Score:
-    """What ``learn`` sees: an answer that comes later finds no variance, so one that comes at once must not either."""
-    return Score(said.predicted, said.margin, 0.0)
+def drop_variance(prediction: Score) -> Score:
+    """The prediction as ``learn`` sees it. A late answer finds no variance, so one that comes at once must not."""
+    return Score(prediction.predicted, prediction.margin, 0.0)
 
 
 def play(
     parameters: Parameters,
     state: State,
-    account: Account,
+    recent: np.ndarray,
+    budget_state: BudgetState,
     block: Block,
     times: np.ndarray,
     uniforms: np.ndarray,
@@ -188,89 +229,168 @@ def play(
     weighted: bool,
     record: Record,
 ) -> None:
-    """Predict every event, ask for some, and learn from the answers that are given.
+    """Predict every event, ask for some labels, and learn from the answers.
 
-    Event t owns ``uniforms[t]`` and is asked iff that is below its probability; it is an audit, which every event could
-    have become, iff that is below ``explore`` too. An event without features is asked as an audit only: no rule could
-    learn from it. ``times`` is empty where no budget wants it.
+    Event t is asked if ``uniforms[t]`` is below its ask probability, and is an audit if that is below ``explore`` too.
+    An event without features is asked as an audit only, for no rule could learn from it. An unlabeled event is
+    predicted and recorded, and changes nothing else. ``times`` is empty unless the budget reads it. Nothing of
+    ``recent``, the latest answers, is read.
     """
     table_is_large = is_large(state)
     keeps_variance = record.variance.size > 0
     explore = parameters.explore
-    seen, asked, mistakes = account.counts[0], account.counts[1], account.counts[2]
-    pace, sums = resume(parameters.budget, account.budget)
-    floor = max(explore, pace.least)
-    tune(parameters, pace.scale)
+    seen, asked, mistakes = budget_state.counts[0], budget_state.counts[1], budget_state.counts[2]
+    pace, sums = resume(parameters.budget, budget_state.budget)
+    floor = max(explore, pace.floor)
+    scale_query(parameters, pace.scale)
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
+        if answers[t] == UNLABELED:
+            prediction = predict_event(parameters.update, state, event, record, t)
+            record.predicted[t] = prediction.predicted
+            record.margin[t] = prediction.margin
+            record.probability[t] = 0.0
+            record.asked[t] = False
+            record.audit[t] = False
+            if keeps_variance:
+                record.variance[t] = prediction.variance
+            continue
         seen += 1
         tally = Tally(seen, asked, mistakes)
-        if is_due(pace, seen, times, t):
-            pace = reckon(parameters.budget, account.budget, sums, tally, times[t] if times.size > 0 else 0.0)
+        if needs_update(pace, seen, times, t):
+            pace = update_pace(parameters.budget, budget_state.budget, sums, tally, times[t] if times.size > 0 else 0.0)
             sums = Sums(0.0, 0.0)
-            floor = max(explore, pace.least)
-            tune(parameters, pace.scale)
+            floor = max(explore, pace.floor)
+            scale_query(parameters, pace.scale)
         chance = 0.0
         if asked < pace.ceiling:
-            said, squared_length = score_and_length(parameters.update, state, event)
+            prediction, squared_length = score_event(parameters.update, state, event, record, t)
             if event.stop > event.start:
-                chance = probability(parameters.query, said.margin, said.variance, squared_length, tally)
-                chance = min(1.0, max(0.0, chance))  # whatever a rule may return
-                chance = max(floor, steer(chance, pace.scale))
-                sums = Sums(sums.chance + chance, sums.hold + chance * (1.0 - chance))
-                chance = max(floor, chance * pace.thinned)
+                chance = probability(parameters.query, prediction.margin, prediction.variance, squared_length, tally)
+                chance = min(1.0, max(0.0, chance))  # a user's rule may return anything
+                chance = max(floor, scale_probability(chance, pace.scale))
+                sums = Sums(sums.chance + chance, sums.variance + chance * (1.0 - chance))
+                chance = max(floor, chance * pace.thinning)
             else:
                 chance = explore
         else:
-            said = margin(parameters.update, state, event)
+            prediction = predict_event(parameters.update, state, event, record, t)
         is_asked = uniforms[t] < chance
-        record.predicted[t] = said.predicted
-        record.margin[t] = said.margin
+        record.predicted[t] = prediction.predicted
+        record.margin[t] = prediction.margin
         record.probability[t] = chance
         record.asked[t] = is_asked
         record.audit[t] = is_asked and uniforms[t] < explore
         if keeps_variance:
-            record.variance[t] = said.variance
-        note(state, event, said, chance, is_asked)
+            record.variance[t] = prediction.variance
+        observe(state, event, prediction, chance, is_asked)
         if is_asked:
             asked += 1
             if asked >= pace.ceiling:
-                pace = to_be_reckoned(pace)
+                pace = expire_pace(pace)
             if answers[t] != NOT_GIVEN:
-                mistakes += said.predicted != answers[t]
+                mistakes += prediction.predicted != answers[t]
+                note_answer(recent, state.scores, prediction.margin, answers[t], -chance)
                 if event.stop > event.start:
                     weight = 1.0 / chance if weighted else 1.0
                     forget(parameters.update, state, event)
-                    learn(parameters.update, state, event, answers[t], without_variance(said), weight)
-    account.counts[0], account.counts[1], account.counts[2] = seen, asked, mistakes
-    suspend(account.budget, pace, sums)
+                    learn(parameters.update, state, event, answers[t], drop_variance(prediction), weight)
+    budget_state.counts[0], budget_state.counts[1], budget_state.counts[2] = seen, asked, mistakes
+    suspend(budget_state.budget, pace, sums)
 
 
-def teach(parameters: np.ndarray, state: State, block: Block, answers: np.ndarray, weights: np.ndarray) -> int:
-    """Learn from given answers; ask nothing. Returns how many of them the model would have got wrong."""
+def learn_labeled(
+    parameters: np.ndarray,
+    state: State,
+    recent: np.ndarray,
+    block: Block,
+    answers: np.ndarray,
+    weights: np.ndarray,
+    importances: np.ndarray,
+) -> int:
+    """Learn given labels; ask nothing. Returns how many of them the model predicted wrongly before.
+
+    ``weights`` count for the update rule, ``importances`` for the probabilities of classes: a rule that is not weighted
+    learns an answer once, however improbable its question was."""
     table_is_large = is_large(state)
     mistakes = 0
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
         if weights[t] > 0.0:
-            said = margin(parameters, state, event)
-            mistakes += said.predicted != answers[t]
+            prediction = margin(parameters, state, event)
+            mistakes += prediction.predicted != answers[t]
+            keep_answer(recent, state.scores, prediction.margin, answers[t], importances[t])
             if event.stop > event.start:
                 forget(parameters, state, event)
-                learn(parameters, state, event, answers[t], without_variance(said), weights[t])
+                learn(parameters, state, event, answers[t], drop_variance(prediction), weights[t])
     return mistakes
 
 
-def look(parameters: np.ndarray, state: State, block: Block, predicted: np.ndarray, scores: np.ndarray) -> None:
-    """Predict only. ``scores`` gets a row per event: the score of each weight vector, or margin and variance."""
+def predict_block(
+    parameters: np.ndarray, state: State, block: Block, predicted: np.ndarray, scores: np.ndarray
+) -> None:
+    """Predict only. ``scores`` gets one row per event: the score of each weight vector, or margin and variance."""
     table_is_large = is_large(state)
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
-        said = margin(parameters, state, event)
-        predicted[t] = said.predicted
+        prediction = margin(parameters, state, event)
+        predicted[t] = prediction.predicted
         if state.scores.size > 1:
             for vector in range(state.scores.size):
                 scores[t, vector] = state.scores[vector]
         else:
-            scores[t, 0] = said.margin
-            scores[t, 1] = said.variance
+            scores[t, 0] = prediction.margin
+            scores[t, 1] = prediction.variance
+
+
+# --- events that were scored side by side ------------------------------------------------------------------
+
+ONLY_PREDICTED = -1.0  # in place of ||x||^2, which is never negative
+
+
+def score_block(
+    parameters: np.ndarray, state: State, block: Block, answers: np.ndarray, is_spent: bool, record: Record
+) -> None:
+    """Score events for ``play`` to decide on: the model stays as it is, so that any number of workers can do it.
+
+    ``record.probability`` gets ||x||^2, or ONLY_PREDICTED for an event of which ``play`` is expected to want the margin
+    alone: it has no label, or the budget is spent."""
+    table_is_large = is_large(state)
+    keeps_variance = record.variance.size > 0
+    for t in range(block.starts.size - 1):
+        event = event_at(block, t, table_is_large)
+        if is_spent or answers[t] == UNLABELED:
+            prediction, squared_length = margin(parameters, state, event), ONLY_PREDICTED
+        else:
+            prediction, squared_length = score_and_length(parameters, state, event)
+        record.predicted[t] = prediction.predicted
+        record.margin[t] = prediction.margin
+        record.probability[t] = squared_length
+        if keeps_variance:
+            record.variance[t] = prediction.variance
+
+
+def scored_before(record: Record, t: int) -> Score:
+    """The score of event t that ``score_block`` has left in the record."""
+    variance = record.variance[t] if record.variance.size > 0 else 0.0
+    return as_one_type(Score(record.predicted[t], record.margin[t], variance))
+
+
+def as_one_type(prediction: Score) -> Score:
+    """The same score; numba wants every way out of a function to give the same types."""
+    return Score(np.int64(prediction.predicted), prediction.margin, prediction.variance)  # type: ignore[arg-type]
+
+
+def recall_prediction(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> Score:
+    """The margin that ``score_block`` found. If it did not expect that the margin alone would do, it is found now."""
+    if record.probability[t] == ONLY_PREDICTED:
+        return scored_before(record, t)
+    return as_one_type(margin(parameters, state, event))
+
+
+def recall_score(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> tuple[Score, float]:
+    """The score and ||x||^2 that ``score_block`` found. If it did not expect them to be wanted, they are found now."""
+    if record.probability[t] == ONLY_PREDICTED:
+        prediction, squared_length = score_and_length(parameters, state, event)
+        return as_one_type(prediction), squared_length
+    return scored_before(record, t), record.probability[t]

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from askance.compile import specialise
 from askance.errors import InvalidInput
-from askance.learner.compile import specialise
 from askance.learner.events import (
     LARGEST,
     Preparation,
     SparseEvents,
     compress,
     gather,
+    is_sparse,
     numbers,
     room_for,
     unusable_value,
@@ -51,7 +51,7 @@ def settle_row(row, normalise, intercept, starts, columns, values):
 
 def read_one(x: Any, n_features: int, preparation: Preparation) -> Block:
     """Check one event, and make it playable: in arrays of its own, always of the same types."""
-    if sp.issparse(x):
+    if is_sparse(x):
         columns, values = _pair_of_row(x, n_features)
     elif isinstance(x, tuple) and _is_pair(x):
         columns, values = numbers(x[0]), numbers(x[1])

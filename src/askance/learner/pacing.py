@@ -1,35 +1,50 @@
-"""Holding a rate: how a paced budget steers the probability of asking.
+"""Pacing: how a budget spreads its labels over the stream by steering the ask probability.
 
-A budget that is spread over the stream (a share of the events, so many labels a day) keeps an account for each of its
-promises, and never asks for more than may have been asked for by now: that is the promise, and it holds whatever the
-query rule says. Everything else serves to stay away from that edge, so that each event keeps a chance and
-1 / probability stays a correct weight:
+A budget that sets a pace (a share of the events, so many labels a period) consists of constraints. It never asks for
+more labels than they allow by now, whatever the query rule says. Everything else here serves to stay below that
+ceiling, so that every event can be asked and 1 / probability stays a correct weight. The letters:
 
-1. The wanted share of the events, w. For a share r of the events, w = r (credit / LEAD)^2, where the credit is what
-   may have been asked for minus what was. With LEAD labels in hand w is r itself; a burst of questions lowers it at
-   once, a lull raises it, up to MOST_HASTE times r. For n labels a period, w = labels left / events to come, this one
-   among them, up to MOST_HASTE times what an even share would be. The events to come are those that the periods before
-   brought at this time, scaled by how busy this one has been, so that a nightly lull costs nothing; in the first
-   period, as many as came lately.
-2. The query rule's own scale is steered until its mean probability is w. Every scaled rule of the papers has the form
-   p = scale / (scale + distance), so that a scale s times as large multiplies the odds of asking by s:
+    t, a        events seen, labels asked                 s       the scale of the odds of asking
+    A           labels that may have been asked by now    p, p_s  the query rule's probability; with the scale s
+    A - a       the credit                                h       the thinning
+    w           the wanted share of the events            M, V    recent means of p_s and of p_s (1 - p_s)
+
+1. **Ceiling and wanted share.** The ceiling is floor(A). For a share r of the events with burst b,
+
+        A = max(r t, b + 0.96 r t),     w = r min(16, ((A - a) / L)^2),     L = LEAD = 10.
+
+   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. For n labels a
+   period, c of them carried over more, a_0 asked before it, e events of the period so far and f to come,
+
+        A = a_0 + n + c,     w = min(16 (n + c) / (e + f), (A - a) / (1 + f)).
+
+   f is what earlier periods brought from this time on, times B, how busy this one is: so a nightly lull costs nothing.
+   For that, the events of a period are counted in 24 parts j: e_j in this one, u_j usually. In the first period f goes
+   by d, the recent mean time between two events. Of several constraints, the smallest A and the smallest w count.
+2. **Scale.** The query rule's own scale is steered until the mean of p_s is w. Every scaled rule of the papers has the
+   form p = scale / (scale + distance), so that a scale s times as large multiplies the odds of asking by s:
 
         p_s = s p / (1 - p + s p).
 
-   Where a rule has such scales (delta, b, delta_pos and delta_neg), they are multiplied; the p of one that has none is
-   put into this formula, which needs no knowledge of the rule.
-   For the events since it was reckoned last, s is multiplied by about exp(GAIN sum (w - p_s)), by no less than some
-   0.066: it moves by a tenth for each label by which the probabilities are off, and faster while there are few.
-3. Where the scale has no more hold, since the rule asks with certainty whatever its scale (an untrained model; the
-   unsure events of SOAL and D-ADA-I), what remains too much is thinned out evenly: p_s times ROOM w over the recent
-   mean of p_s, where that is below 1. The scale then moves no further down, but up, as if only the events that the rule
-   would not ask had come, and takes over again when the rule begins to tell events apart.
-4. No chance falls below a twentieth of w, so that no answer stands for more than 20 / w events, and at most a
-   twentieth of the labels are bought at random for it.
+   Where a rule has such scales (delta, b, delta_pos and delta_neg), they are multiplied by s; where it has none, its p
+   is put into this formula, which needs no knowledge of the rule. Over the events since the last update,
 
-All this is reckoned anew every few events, a label's worth of them or, where labels are frequent, up to four, so that
-it costs little; with budgets by time, up to eight, but for no more than a sixteenth of the events that a period is
-still to bring, and whenever a 24th part of one is over.
+        s <- s exp(g sum (w - p_s)),     by no less than some 0.066,
+
+   g = 0.1: s moves by a tenth for each label by which the probabilities are off, and faster while there are few.
+3. **Thinning.** Some rules ask with certainty whatever their scale (an untrained model; the unsure events of SOAL and
+   D-ADA-I): the scale has no effect, and V is small. Then the probability is h p_s with
+
+        h = min(1, 1.5 w / M),
+
+   and the scale moves up only, as if only the events had come that the rule would not ask. It takes over again when the
+   rule begins to tell events apart.
+4. **Floor.** While a label may be asked at all, no probability falls below w / 20. So no answer stands for more than
+   20 / w events, and at most a twentieth of the labels are bought at random for it.
+
+The pace is updated every few events, so that it costs little: after those that bring in one label or, where labels are
+frequent, up to four. With budgets by time it is up to eight labels, but no more than a sixteenth of the events to come
+in a period, and whenever a 24th part of one is over.
 """
 
 from __future__ import annotations
@@ -39,159 +54,243 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.learner.compile import on_its_own
+from askance.compile import no_inline
+from askance.learner.state import declare_record
 
-# A budget is a few promises, one after the other in its parameters:
-LIMIT, SHARE, BURST, PERIOD, CARRY = 0, 1, 2, 3, 4
-"""Labels in all or a period; or the share of events, and how far ahead of it one may be at first; seconds of a period;
-whether what a period left over is kept."""
-PROMISE = 5  # numbers each
 
-# What it keeps account of, from call to call:
-CEILING, SCALE, THINNED, NEXT, SUM, HOLD_SUM = 0, 1, 2, 3, 4, 5
-"""A ``Pace`` and the sums that go with it."""
-LAST, WANTED, EVENTS, MEAN, HOLD = 6, 7, 8, 9, 10
-"""The event at which it was reckoned last; w; events steered; recent means of p_s and of p_s (1 - p_s)."""
-TIME, INTERVAL, TURN = 11, 12, 13
-"""The time at which it was reckoned last, the recent mean time between two events, and when a part of a period ends."""
-STEERING = 14  # numbers, then for each promise:
-NUMBER, BEFORE, CARRIED, KNOWN = 0, 1, 2, 3
-"""Which period it is, the labels asked before it and those carried over into it, and how many periods went before.
-For a share: the events before it was promised, and the labels asked by then."""
-PART, COME, BUSY, REST = 4, 5, 6, 7
-"""Which part of the period it is; how many events the parts before it brought, and how many times as many as usual; and
-how many those after it usually bring."""
+class Constraint(NamedTuple):
+    """One constraint of a budget; its parameters are its constraints, one after the other."""
+
+    limit: float = inf
+    """n: the labels in all, or per period."""
+    share: float = 0.0
+    """r: the share of the events; 0 if it is none."""
+    burst: float = 0.0
+    """b: how many labels may be asked ahead of the share at the beginning."""
+    period: float = 0.0
+    """The seconds of a period; 0 if there is none."""
+    carry: float = 0.0
+    """1 if the labels that a period leaves over are carried over, else 0."""
+
+
+CONSTRAINT = declare_record(*Constraint._fields)
 SLOTS = 24  # parts of a period
-NOW, USUALLY = 8, 8 + SLOTS  # events in each part of this period, and in the recent ones
-PERIODIC = 8 + 2 * SLOTS  # numbers
-NO_PART = -1.0  # of a period that has seen no event
+STEERING = declare_record(
+    "ceiling",  # floor(A)
+    "scale",  # s
+    "thinning",  # h
+    "until",  # the event of the next update
+    "chance_sum",  # the sum of p_s since the last update
+    "variance_sum",  # the sum of p_s (1 - p_s) since the last update
+    "updated",  # the event of the last update
+    "wanted",  # w
+    "steered",  # N: the events that were steered
+    "mean_chance",  # M
+    "mean_variance",  # V
+    "time",  # the latest time at the last update
+    "interval",  # d: the recent mean time between two events
+    "turn",  # when the next part of a period begins
+)
+"""What the budget state begins with. For each constraint follows:"""
+PERIOD = declare_record(
+    "begun",  # i, the number of the period; for a share t_0, the events before it was set
+    "asked_before",  # a_0
+    "carried",  # c
+    "known",  # how many periods went before this one
+    "part",  # j, the part of the period
+    "come",  # the events in the parts before j: sum_{i<j} e_i
+    "busy",  # B
+    "rest",  # the usual events of the parts after j: sum_{i>j} u_i
+    ("now", SLOTS),  # e_j: events in each part of this period
+    ("usually", SLOTS),  # u_j: events in each part, usually
+)
+CONSTRAINT_SIZE = CONSTRAINT.itemsize // 8  # numbers
+STEERING_SIZE, PERIOD_SIZE = STEERING.itemsize // 8, PERIOD.itemsize // 8
+NO_PART = -1.0  # j of a period that has seen no event
 
 FEW_AT_ONCE, MOST_AT_ONCE, FEW_LABELS, SHARE_OF_CREDIT, SHARE_OF_ASKED = 40.0, 128.0, 4.0, 0.5, 0.1
-"""Between two reckonings come a label's worth of events, at most the second; where that is less than the first, more
-come, up to so many labels' worth, or these shares of the credit and of the labels asked so far, if that is less."""
+"""How many events lie between two updates (see ``schedule_update``): K_0, the most, l_0, and the shares of the credit
+and of the labels asked."""
 FEW_BY_TIME, FEW_LABELS_BY_TIME = 64.0, 8.0
-"""The same with budgets by time: their reckoning takes longer, and is less urgent."""
-LEAD = 10.0  # labels in hand when all is well
-PAID_BACK = 0.04  # of the income goes into paying back the burst
-GAIN, LARGEST_STEP = 0.1, 2.3  # of the logarithm of the scale; the latter, down
-EARLY, EARLY_GAIN = 4.0, 1.5  # while there are few events and labels, both look back less and move faster
-MEMORY = 16.0  # labels' worth of events that the recent means look back on
-ARRIVALS = 100.0  # events that the mean time between two looks back on
-ROOM = 1.5  # how far the recent mean may exceed the wanted share before questions are thinned out
-LEAST_SHARE = 0.05
-LEAST_HOLD = 0.1  # of the wanted share: below it the scale does not move down
-MOST_HASTE = 16.0
+"""K_0 and l_0 of budgets by time, whose update takes longer and is less urgent."""
+LEAD = 10.0  # L: the credit, in labels, at which w is r
+PAID_BACK = 0.04  # of what a share accrues: it repays the burst
+GAIN, LARGEST_STEP = 0.1, 2.3  # g, and how far log s may move down at once
+EARLY, EARLY_GAIN = 4.0, 1.5  # with few events and labels the means look back less, and the scale moves faster
+MEMORY = 16.0  # labels' worth of events that M and V look back on
+ARRIVALS = 100.0  # events that d looks back on
+ROOM = 1.5  # M may be so many times w before thinning begins
+LEAST_SHARE = 0.05  # of w: the floor
+LEAST_VARIANCE = 0.1  # of w: with V below it the scale does not move down
+MOST_URGENCY = 16.0  # how many times its even share a constraint may want
 ENOUGH = 30.0  # events, to tell how busy a period is
-SHARE_AT_ONCE = 1.0 / 16.0  # of the events that a period is still to bring: for so long its pace may stand
-BLIND = 10.0  # how many times as many events as came are expected where nothing else is known
+SHARE_AT_ONCE = 1.0 / 16.0  # of the events to come in a period: one pace serves no more than that
+BLIND = 10.0  # how many times as many events as came are expected if nothing else is known
 LAST_MOMENT = 0.999  # of a period, with room for rounding
-LEAST_WANTED = 1e-9  # above 0: whether anything is asked is for the ceiling to say
-RANGE = 1e12  # of the scale, either way
+LEAST_WANTED = 1e-9  # above 0, for w divides; a spent budget stops at the ceiling
+RANGE = 1e12  # s lies between 1 / RANGE and RANGE
 NEVER = 1 << 62  # more than will ever be counted
-LARGEST = 1e300  # of a rule's own scale when it was multiplied
+LARGEST = 1e300  # of a query rule's own scale once it is multiplied by s
 
 
-def fresh_account(n_promises: int) -> np.ndarray:
-    """The account before the first event."""
-    account = np.zeros(STEERING + PERIODIC * n_promises)
-    account[[SCALE, THINNED, MEAN]] = 1.0
-    account[[TIME, INTERVAL]] = np.nan
-    account[TURN] = inf
-    account[STEERING + NUMBER :: PERIODIC] = np.nan
-    account[STEERING + PART :: PERIODIC] = NO_PART
-    return account
+def view_steering(budget_state):
+    """The first numbers of a budget state by their names."""
+    return budget_state[:STEERING_SIZE].view(STEERING)[0]
 
 
-def is_an_account(account: np.ndarray, n_promises: int) -> bool:
-    """Whether it has the numbers that one of so many promises has, or none, where the budget sets no pace."""
-    return account.size in (0, STEERING + PERIODIC * n_promises)
+def view_period(budget_state, i):
+    """What a budget state has for constraint i."""
+    first = STEERING_SIZE + PERIOD_SIZE * i
+    return budget_state[first : first + PERIOD_SIZE].view(PERIOD)[0]
 
 
-def carry_over(account: np.ndarray, promises: list[list[float]], old: np.ndarray, before: list[list[float]]) -> None:
-    """A budget was changed: what the old account knows of the stream, of periods of the same length, and of a share
-    that is promised still, is kept. Another share counts from the change on."""
+def view_constraint(parameters, i):
+    """Constraint i among the parameters of a budget."""
+    return parameters[CONSTRAINT_SIZE * i : CONSTRAINT_SIZE * (i + 1)].view(CONSTRAINT)[0]
+
+
+def count_constraints(parameters):
+    return parameters.size // CONSTRAINT_SIZE
+
+
+def fresh_budget_state(n_constraints: int) -> np.ndarray:
+    """The budget state before the first event: s = h = M = 1, and no time known."""
+    budget_state = np.zeros(STEERING_SIZE + PERIOD_SIZE * n_constraints)
+    steering = view_steering(budget_state)
+    steering.scale = steering.thinning = steering.mean_chance = 1.0
+    steering.time = steering.interval = np.nan
+    steering.turn = inf
+    for i in range(n_constraints):
+        period = view_period(budget_state, i)
+        period.begun = np.nan
+        period.part = NO_PART
+    return budget_state
+
+
+def is_budget_state(budget_state: np.ndarray, n_constraints: int) -> bool:
+    """Whether the array has the size of a state with so many constraints, or is empty, as for a budget without a
+    pace."""
+    return budget_state.size in (0, STEERING_SIZE + PERIOD_SIZE * n_constraints)
+
+
+def carry_over(
+    budget_state: np.ndarray, constraints: list[Constraint], old: np.ndarray, before: list[Constraint]
+) -> None:
+    """Keep what still holds when a budget replaces another.
+
+    That is what the old state knows of the stream, of periods of the same length, and of a share that stays the same.
+    A new share counts from the change on."""
     if not len(old):
         return
-    known = [SCALE, EVENTS, MEAN, HOLD, LAST]
-    if any(promise[PERIOD] > 0.0 for promise in promises):  # else nobody keeps the clock from now on
-        known += [TIME, INTERVAL]
-    account[known] = old[known]
-    old_pages = old[STEERING:].reshape(-1, PERIODIC)
-    for promise, page in zip(promises, account[STEERING:].reshape(-1, PERIODIC), strict=True):
-        # Of several that are as much alike, the one that carried the least over: no promise grows by a change.
-        alike = [(likeness(promise, earlier), -old_pages[j, CARRIED], j) for j, earlier in enumerate(before)]
-        how_much, _, best = max(alike, default=(0, 0.0, 0))
-        if how_much > 0:
-            page[:] = old_pages[best]
-            if not promise[CARRY]:
-                page[CARRIED] = 0.0
+    known = ["scale", "steered", "mean_chance", "mean_variance", "updated"]
+    if any(constraint.period > 0.0 for constraint in constraints):  # else nobody advances the clock from now on
+        known += ["time", "interval"]
+    steering, old_steering = view_steering(budget_state), view_steering(old)
+    for name in known:
+        steering[name] = old_steering[name]
+    periods, old_periods = (array[STEERING_SIZE:].view(PERIOD) for array in (budget_state, old))
+    for i, constraint in enumerate(constraints):
+        # Of equally similar ones, the one that carried the fewest labels over: a change must not allow more.
+        similar = [(similarity(constraint, earlier), -old_periods[j].carried, j) for j, earlier in enumerate(before)]
+        how_similar, _, best = max(similar, default=(0, 0.0, 0))
+        if how_similar > 0:
+            periods[i] = old_periods[best]
+            if not constraint.carry:
+                periods[i].carried = 0.0
 
 
-def likeness(promise: list[float], earlier: list[float]) -> int:
-    """How much of what is known of an earlier promise holds for this one; 0 for nothing at all."""
-    if promise[PERIOD] > 0.0:
-        return int(promise[PERIOD] == earlier[PERIOD]) * (1 + (promise[CARRY] == earlier[CARRY]) + (promise == earlier))
-    return int(promise[SHARE] > 0.0 and promise == earlier)
+def similarity(constraint: Constraint, earlier: Constraint) -> int:
+    """How much of an earlier constraint's state holds for this one: 0 for nothing, 3 for everything."""
+    if constraint.period > 0.0:
+        return int(constraint.period == earlier.period) * (
+            1 + (constraint.carry == earlier.carry) + (constraint == earlier)
+        )
+    return int(constraint.share > 0.0 and constraint == earlier)
 
 
-class Rhythm(NamedTuple):
-    """What a paced budget makes of the stream."""
+class StreamPace(NamedTuple):
+    """What a paced budget knows of the stream."""
 
     time: float
-    """The latest time when it was reckoned last, up to MOST_AT_ONCE events ago; NaN where the budget reads no time."""
+    """The latest time at the last update, up to MOST_AT_ONCE events ago; NaN if the budget reads no time."""
     interval: float
-    """The recent mean time between two events; NaN before the second."""
+    """d: the recent mean time between two events; NaN before the second."""
     wanted: float
-    """w: the share of the events that it would have asked now."""
+    """w: the share of the events that it wants to ask now."""
 
 
-def rhythm(account: np.ndarray) -> Rhythm | None:
-    """What an account knows of the stream; None where the budget sets no pace."""
-    return Rhythm(*account[[TIME, INTERVAL, WANTED]].tolist()) if len(account) >= STEERING else None
+def stream_pace(budget_state: np.ndarray) -> StreamPace | None:
+    """What a budget state knows of the stream; None if the budget sets no pace."""
+    if len(budget_state) < STEERING_SIZE:
+        return None
+    steering = view_steering(budget_state)
+    return StreamPace(float(steering.time), float(steering.interval), float(steering.wanted))
+
+
+def move_time(
+    budget_state: np.ndarray, constraints: list[Constraint], time: float, asked: dict[float, int], total: int
+) -> None:
+    """Set the clock: the stream goes on from ``time``.
+
+    ``total`` labels were asked in all. ``asked`` maps the length of a period to the labels asked in the one that
+    ``time`` lies in. The usual course of a period stays known."""
+    steering = view_steering(budget_state)
+    steering.time = steering.interval = np.nan
+    steering.until = 0.0  # the next event updates everything else
+    for i, constraint in enumerate(constraints):
+        if constraint.period > 0.0:
+            period = view_period(budget_state, i)
+            period.begun = np.floor(time / constraint.period)
+            period.asked_before = total - asked.get(constraint.period, 0)
+            period.carried = 0.0
+            period.part = NO_PART
+            period.now[:] = 0.0
 
 
 class Pace(NamedTuple):
     """What a budget says of the next few events."""
 
     ceiling: int
-    """How many labels may have been asked for in all."""
+    """floor(A): how many labels may have been asked in all."""
     scale: float
     """s: what the odds of asking are multiplied by."""
-    thinned: float
-    """What the probability is multiplied by after that."""
-    least: float
-    """The least probability there must be."""
+    thinning: float
+    """h: what the ask probability is multiplied by after that."""
+    floor: float
+    """The least ask probability that every event keeps."""
     until: int
-    """The event at which the pace is reckoned anew."""
+    """The event at which the pace is updated."""
     turn: float
-    """The time at which it is, at the latest."""
+    """The time at which it is updated, at the latest."""
 
 
 class Sums(NamedTuple):
-    """Of the events since the pace was reckoned: their p_s, and their p_s (1 - p_s)."""
+    """Sums over the events since the last update: of p_s, and of p_s (1 - p_s)."""
 
     chance: float
-    hold: float
+    variance: float
 
 
 # --- budgets that set a limit and no pace ------------------------------------------------------------------
 
 
-def keep_limit(parameters, account):
-    return Pace(as_count(parameters[0]), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
+def load_limit(parameters, budget_state):
+    """ceiling = n, s = h = 1 and no floor; the pace never needs an update."""
+    n = parameters[0]
+    return Pace(as_count(n), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
 
 
-def keep_nothing(account, pace, sums):
+def store_nothing(budget_state, pace, sums):
     return None
 
 
-def never(pace, seen, times, t):
+def never_due(pace, seen, times, t):
     return False
 
 
-def same_limit(parameters, account, sums, tally, time):
-    """Fills its slot: it is never due."""
-    pace, _ = keep_limit(parameters, account)
+def unchanged_limit(parameters, budget_state, sums, tally, time):
+    """Fill the slot; it is never called."""
+    pace, _ = load_limit(parameters, budget_state)
     return pace
 
 
@@ -206,264 +305,302 @@ def as_it_is(chance, scale):
 # --- budgets that set a pace -----------------------------------------------------------------------------
 
 
-def resume(parameters, account):
-    """The pace at which the last call ended."""
-    return pace_of(account), Sums(account[SUM], account[HOLD_SUM])
+def resume(parameters, budget_state):
+    """The pace and the sums with which the last call ended."""
+    steering = view_steering(budget_state)
+    return pace_of(steering), Sums(steering.chance_sum, steering.variance_sum)
 
 
-def pace_of(account):
-    least = LEAST_SHARE * account[WANTED]
-    ceiling, until = as_count(account[CEILING]), as_count(account[NEXT])
-    return Pace(ceiling, account[SCALE], account[THINNED], least, until, account[TURN])
+def pace_of(steering):
+    """The pace that the budget state describes; floor = LEAST_SHARE w."""
+    floor = LEAST_SHARE * steering.wanted
+    ceiling, until = as_count(steering.ceiling), as_count(steering.until)
+    return Pace(ceiling, steering.scale, steering.thinning, floor, until, steering.turn)
 
 
 def as_count(number):
-    """A number that may be infinite, for comparing with counts: as floats, these would have to be converted."""
+    """A whole number from one that may be infinite: counts are compared faster with it than with a float."""
     return int(min(NEVER, number))
 
 
-def suspend(account, pace, sums):
-    """Keep the sums for the next call; the rest of the pace is kept whenever it is reckoned."""
-    account[NEXT] = pace.until
-    account[SUM] = sums.chance
-    account[HOLD_SUM] = sums.hold
+def suspend(budget_state, pace, sums):
+    """Keep the sums for the next call. Every update stores the rest of the pace by itself."""
+    steering = view_steering(budget_state)
+    steering.until = pace.until
+    steering.chance_sum = sums.chance
+    steering.variance_sum = sums.variance
 
 
-def to_be_reckoned(pace):
-    """The same pace, until the next event: there may be more to ask for by then."""
-    return Pace(pace.ceiling, pace.scale, pace.thinned, pace.least, 0, pace.turn)
+def expire_pace(pace):
+    """The same pace, to be updated at the next event: the ceiling may be higher by then."""
+    return Pace(pace.ceiling, pace.scale, pace.thinning, pace.floor, 0, pace.turn)
 
 
-def after_events(pace, seen, times, t):
+def due_after_events(pace, seen, times, t):
     return seen >= pace.until
 
 
-def after_events_or_time(pace, seen, times, t):
+def due_after_events_or_time(pace, seen, times, t):
     return (seen >= pace.until) | (times[t] >= pace.turn)  # one test of both takes less time than two tests
 
 
 def multiply_scales(parameters, scale):
+    """delta <- s delta for every scale delta of the query rule, which multiplies its odds by s."""
     for i in range(parameters.scales.size):
         parameters.query[i] = min(LARGEST, max(1.0 / LARGEST, scale * parameters.scales[i]))
 
 
-def scaled(chance, scale):
-    """The probability whose odds are ``scale`` times as large."""
+def scale_chance(chance, scale):
+    """p_s = s p / (1 - p + s p), whose odds are s times those of p."""
     return scale * chance / (1.0 - chance + scale * chance)
 
 
-@on_its_own
-def by_events(parameters, account, sums, tally, time):
-    """The pace of the next few events."""
-    adjust(account, sums, tally)
-    income, longest = reckon(parameters, account, tally)
-    return keep_for_a_while(account, tally, income, longest)
+@no_inline
+def pace_by_events(parameters, budget_state, sums, tally, time):
+    """Update the pace of a budget that reads no time: first s, M and V, then w, the ceiling and h."""
+    steering = view_steering(budget_state)
+    adjust(steering, sums, tally)
+    income, longest = update_pace(parameters, budget_state, steering, tally)
+    return schedule_update(steering, tally, income, longest)
 
 
-@on_its_own
-def by_time(parameters, account, sums, tally, time):
-    """The pace of the next few events, of which the first came at this time."""
-    lately = tally.seen - account[LAST]
-    adjust(account, sums, tally)
-    count_unnoted(parameters, account, lately - 1.0)
-    note_time(account, time, lately)
-    income, longest = reckon(parameters, account, tally)
-    return keep_for_a_while(account, tally, income, longest, FEW_BY_TIME, FEW_LABELS_BY_TIME)
+@no_inline
+def pace_by_time(parameters, budget_state, sums, tally, time):
+    """Update the pace of a budget by time; the event in hand came at ``time``."""
+    steering = view_steering(budget_state)
+    lately = tally.seen - steering.updated
+    adjust(steering, sums, tally)
+    count_events(parameters, budget_state, lately - 1.0)
+    advance_clock(steering, time, lately)
+    income, longest = update_pace(parameters, budget_state, steering, tally)
+    return schedule_update(steering, tally, income, longest, FEW_BY_TIME, FEW_LABELS_BY_TIME)
 
 
-def keep_for_a_while(account, tally, income, longest, few=FEW_AT_ONCE, few_labels=FEW_LABELS):
-    """The pace in the account, for the events that bring in a label or, if those are few, a few labels, but at most for
-    as many as ``longest``."""
-    worth = 1.0 / max(income, account[WANTED])
-    labels = min(few_labels, min(SHARE_OF_CREDIT * (account[CEILING] - tally.asked), SHARE_OF_ASKED * tally.asked))
+def schedule_update(steering, tally, income, longest, few=FEW_AT_ONCE, few_labels=FEW_LABELS):
+    """Say when the next update is: after K events, those of one label, or of l labels if one label takes few events.
+
+        K_1 = 1 / max(income, w),     l = min(l_0, (floor(A) - a) / 2, a / 10),
+        K = max(1, floor(min(longest, max(K_1, min(K_0, l K_1)))))
+
+    with K_0 = ``few``, l_0 = ``few_labels``, and ``income`` the smallest even share of the constraints."""
+    worth = 1.0 / max(income, steering.wanted)
+    labels = min(few_labels, min(SHARE_OF_CREDIT * (steering.ceiling - tally.asked), SHARE_OF_ASKED * tally.asked))
     worth = max(worth, min(few, labels * worth))
-    account[NEXT] = tally.seen + max(1.0, np.floor(min(longest, worth)))
-    return pace_of(account)
+    steering.until = tally.seen + max(1.0, np.floor(min(longest, worth)))
+    return pace_of(steering)
 
 
 # --- how much may be asked -------------------------------------------------------------------------------
 
 
-def reckon(parameters, account, tally):
-    """Count this event and settle w and the ceiling by all promises; return the smallest share of the events that they
-    come to, and how many events this may stand for."""
+def update_pace(parameters, budget_state, steering, tally):
+    """Count the event in hand, and set w, the ceiling and h by all constraints.
+
+        share      w = r min(MOST_URGENCY, ((A - a) / L)^2)                             even share r
+        period     w = min(MOST_URGENCY (n + c) / (e + f), (A - a) / (1 + f))           even share (n + c) / (e + f)
+
+    The smallest w and the smallest floor(A) count. Returns the smallest even share, and for how many events one pace
+    may serve: f / 16 at most."""
     wanted = inf
     income = 1.0
     ceiling = inf
     longest = MOST_AT_ONCE
-    account[TURN] = inf
-    for number in range(parameters.size // PROMISE):
-        promise = parameters[number * PROMISE : (number + 1) * PROMISE]
-        first = STEERING + number * PERIODIC
-        period = account[first : first + PERIODIC]
-        if promise[SHARE] > 0.0:
-            allowed = allowed_of_share(promise, period, tally)
-            income = min(income, promise[SHARE])
-            wanted = min(wanted, promise[SHARE] * haste((allowed - tally.asked) * (1.0 / LEAD)))
-        elif promise[PERIOD] > 0.0:
-            time = account[TIME] / promise[PERIOD]
-            number_now = np.floor(time)
-            if not number_now <= period[NUMBER]:
-                turn_page(promise, period, number_now, tally)
-            elapsed = time - period[NUMBER]
+    steering.turn = inf
+    for i in range(count_constraints(parameters)):
+        constraint, period = view_constraint(parameters, i), view_period(budget_state, i)
+        if constraint.share > 0.0:
+            allowed = labels_allowed(constraint, period, tally)
+            income = min(income, constraint.share)
+            wanted = min(wanted, constraint.share * urgency((allowed - tally.asked) * (1.0 / LEAD)))
+        elif constraint.period > 0.0:
+            time = steering.time / constraint.period
+            number = np.floor(time)
+            if not number <= period.begun:
+                begin_period(constraint, period, number, tally)
+            elapsed = time - period.begun
             part = part_at(elapsed)
-            if part != period[PART]:
-                turn_part(period, part)
-            allowed = period[BEFORE] + promise[LIMIT] + period[CARRIED]
-            period[NOW + int(period[PART])] += 1.0
-            come, to_come = events_of_period(period, (1.0 - elapsed) * promise[PERIOD], account[INTERVAL])
-            even = (promise[LIMIT] + period[CARRIED]) / (come + to_come)
+            if part != period.part:
+                begin_part(period, part)
+            allowed = period.asked_before + constraint.limit + period.carried
+            period.now[int(period.part)] += 1.0
+            come, to_come = events_of_period(period, (1.0 - elapsed) * constraint.period, steering.interval)
+            even = (constraint.limit + period.carried) / (come + to_come)
             income = min(income, even)
-            wanted = min(wanted, min(MOST_HASTE * even, (allowed - tally.asked) / (1.0 + to_come)))
+            wanted = min(wanted, min(MOST_URGENCY * even, (allowed - tally.asked) / (1.0 + to_come)))
             longest = min(longest, SHARE_AT_ONCE * to_come)
-            account[TURN] = min(account[TURN], end_of_part(promise, period))
+            steering.turn = min(steering.turn, end_of_part(constraint, period))
         else:
-            allowed = promise[LIMIT]
+            allowed = constraint.limit
         ceiling = min(ceiling, np.floor(allowed))
-    settle(account, wanted, ceiling)
+    set_pace(steering, wanted, ceiling)
     return income, longest
 
 
-def settle(account, wanted, ceiling):
-    """Put w and the ceiling into the account, and thin out what the scale has no hold of."""
+def set_pace(steering, wanted, ceiling):
+    """Store w, bounded, the ceiling, and h = min(1, ROOM w / M)."""
     wanted = max(LEAST_WANTED, min(1.0, wanted))
-    account[WANTED] = wanted
-    account[CEILING] = ceiling
-    account[THINNED] = ROOM * wanted / account[MEAN] if ROOM * wanted < account[MEAN] else 1.0
+    steering.wanted = wanted
+    steering.ceiling = ceiling
+    steering.thinning = ROOM * wanted / steering.mean_chance if ROOM * wanted < steering.mean_chance else 1.0
 
 
-def allowed_of_share(promise, since, tally):
-    """What the events since the promise was made brought in, with the burst lent at first."""
-    if since[NUMBER] != since[NUMBER]:  # this is the first
-        since[NUMBER] = tally.seen - 1.0
-        since[BEFORE] = tally.asked
-    accrued = promise[SHARE] * (tally.seen - since[NUMBER])
-    return since[BEFORE] + max(accrued, promise[BURST] + (1.0 - PAID_BACK) * accrued)
+def labels_allowed(constraint, since, tally):
+    """A = a_0 + max(r n_0, b + (1 - PAID_BACK) r n_0), for the n_0 = t - t_0 events since the share was set.
+
+    The burst b is a loan: it is paid back by PAID_BACK of what accrues."""
+    if since.begun != since.begun:  # NaN: this is the first event
+        since.begun = tally.seen - 1.0
+        since.asked_before = tally.asked
+    accrued = constraint.share * (tally.seen - since.begun)
+    return since.asked_before + max(accrued, constraint.burst + (1.0 - PAID_BACK) * accrued)
 
 
-def haste(ratio):
-    """(credit / lead)^2 for their ratio, bounded."""
+def urgency(ratio):
+    """min(MOST_URGENCY, max(0, ratio)^2), for the ratio (A - a) / L."""
     ratio = max(0.0, ratio)
-    return min(MOST_HASTE, ratio * ratio)
+    return min(MOST_URGENCY, ratio * ratio)
 
 
-def count_unnoted(parameters, account, number):
-    """Count the events since it was reckoned last; they came in the part of the period that it was then."""
-    for promise in range(parameters.size // PROMISE):
-        first = STEERING + promise * PERIODIC
-        if parameters[promise * PROMISE + PERIOD] > 0.0 and account[first + PART] != NO_PART:
-            account[first + NOW + int(account[first + PART])] += number
+def count_events(parameters, budget_state, number):
+    """e_j += number: count the events since the last update in the part j of the period that it was then."""
+    for i in range(count_constraints(parameters)):
+        period = view_period(budget_state, i)
+        if view_constraint(parameters, i).period > 0.0 and period.part != NO_PART:
+            period.now[int(period.part)] += number
 
 
-def note_time(account, time, lately):
-    """Move the clock on; it never goes back. Keeps the mean time between events, of which so many came."""
-    last = account[TIME]
-    if last != last:  # the first event
-        account[TIME] = time
+def advance_clock(steering, time, lately):
+    """Move the clock on by ``step``, never back, and update the mean time between two events:
+
+        d += min(1, k / min(N + 1, ARRIVALS)) (step / k - d)
+
+    where k = ``lately`` events came since the last update."""
+    last = steering.time
+    if last != last:  # NaN: the first event
+        steering.time = time
         return
     step = max(0.0, time - last)
-    mean = account[INTERVAL]
-    account[TIME] = last + step
-    weight = min(1.0, lately / min(account[EVENTS] + 1.0, ARRIVALS))
-    account[INTERVAL] = step / lately if mean != mean else mean + weight * (step / lately - mean)
+    mean = steering.interval
+    steering.time = last + step
+    weight = min(1.0, lately / min(steering.steered + 1.0, ARRIVALS))
+    steering.interval = step / lately if mean != mean else mean + weight * (step / lately - mean)
 
 
-def turn_page(promise, period, number, tally):
-    """Begin a new period; without carrying over, what the last one left is gone."""
-    last = period[NUMBER]
+def begin_period(constraint, period, number, tally):
+    """Begin period i, where the last one was i'. With carrying over, and otherwise c = 0,
+
+        c = max(0, n + c - (a - a_0)) + n (i - i' - 1),     u_j = (u_j + e_j) / 2,     e_j = 0,     a_0 = a
+
+    where u_j is e_j itself after the first period."""
+    last = period.begun
     if last == last:
-        if promise[CARRY] > 0.0:
-            left = promise[LIMIT] + period[CARRIED] - (tally.asked - period[BEFORE])
-            period[CARRIED] = max(0.0, left) + promise[LIMIT] * (number - last - 1.0)
-        if period[KNOWN] == 0.0:
-            fill_in(period)
-        for slot in range(SLOTS):
-            new = period[NOW + slot]
-            period[USUALLY + slot] = 0.5 * (period[USUALLY + slot] + new) if period[KNOWN] > 0.0 else new
-            period[NOW + slot] = 0.0
-        period[KNOWN] += 1.0
-    period[NUMBER] = number
-    period[BEFORE] = tally.asked
-    period[PART] = NO_PART
+        if constraint.carry > 0.0:
+            left = constraint.limit + period.carried - (tally.asked - period.asked_before)
+            period.carried = max(0.0, left) + constraint.limit * (number - last - 1.0)
+        if period.known == 0.0:
+            fill_empty_parts(period.now)
+        for j in range(SLOTS):
+            new = period.now[j]
+            period.usually[j] = 0.5 * (period.usually[j] + new) if period.known > 0.0 else new
+            period.now[j] = 0.0
+        period.known += 1.0
+    period.begun = number
+    period.asked_before = tally.asked
+    period.part = NO_PART
 
 
-def fill_in(period):
-    """The first period may have begun before the stream did: its parts without events are taken to be like the rest."""
+def fill_empty_parts(now):
+    """Give the parts before the stream's first event the mean e_j of the others: the first period may have begun before
+    the stream did."""
     begun = 0
-    while begun < SLOTS - 1 and period[NOW + begun] == 0.0:
+    while begun < SLOTS - 1 and now[begun] == 0.0:
         begun += 1
     come = 0.0
-    for slot in range(begun, SLOTS):
-        come += period[NOW + slot]
-    for slot in range(begun):
-        period[NOW + slot] = come / (SLOTS - begun)
+    for j in range(begun, SLOTS):
+        come += now[j]
+    for j in range(begun):
+        now[j] = come / (SLOTS - begun)
 
 
 def part_at(elapsed):
-    """Which part of a period it is when this share of it is over."""
+    """j = floor(SLOTS elapsed): the part of a period of which this share is over."""
     return int(SLOTS * min(LAST_MOMENT, max(0.0, elapsed)))
 
 
-def turn_part(period, part):
-    """Begin a new part of the period: add up what those before it brought, and what those after it usually bring."""
+def begin_part(period, part):
+    """Begin part j of the period: see how busy it has been so far,
+
+        B = (sum_{i<j} e_i + ENOUGH) / (sum_{i<j} u_i + ENOUGH),
+
+    and keep the sums of e_i over the parts before j and of u_i over those after it."""
     come = 0.0
     usually_come = 0.0
-    for slot in range(part):
-        come += period[NOW + slot]
-        usually_come += period[USUALLY + slot]
+    for i in range(part):
+        come += period.now[i]
+        usually_come += period.usually[i]
     rest = 0.0
-    for slot in range(part + 1, SLOTS):
-        rest += period[USUALLY + slot]
-    period[PART] = part
-    period[COME] = come
-    period[BUSY] = (come + ENOUGH) / (usually_come + ENOUGH)
-    period[REST] = rest
+    for i in range(part + 1, SLOTS):
+        rest += period.usually[i]
+    period.part = part
+    period.come = come
+    period.busy = (come + ENOUGH) / (usually_come + ENOUGH)
+    period.rest = rest
 
 
-def end_of_part(promise, period):
-    """When the part of the period ends; a moment before, so that rounding is no matter."""
-    end = promise[PERIOD] * (period[NUMBER] + (period[PART] + 1.0) / SLOTS)
+def end_of_part(constraint, period):
+    """T (n + (j + 1) / SLOTS), when part j of the n-th period of length T ends, less a moment for rounding."""
+    end = constraint.period * (period.begun + (period.part + 1.0) / SLOTS)
     return end - 1e-14 * abs(end)
 
 
 def events_of_period(period, left, interval):
-    """How many events the period brought so far, this one included, and how many it is still to bring, in the seconds
-    that are left of it."""
-    here = NOW + int(period[PART])
-    come = period[COME] + period[here]
-    if period[KNOWN] > 0.0:
-        to_come = max(0.0, period[BUSY] * period[here + SLOTS] - period[here]) + period[BUSY] * period[REST]
+    """e, the events of the period so far, the one in hand included, and f, those to come in the ``left`` seconds.
+
+        e = sum_{i<=j} e_i,     f = max(0, B u_j - e_j) + B sum_{i>j} u_i
+
+    In the first period, where no u_j is known, f = left / d."""
+    j = int(period.part)
+    come = period.come + period.now[j]
+    if period.known > 0.0:
+        to_come = max(0.0, period.busy * period.usually[j] - period.now[j]) + period.busy * period.rest
         return come, to_come
-    to_come = left / interval  # as many as come lately
-    if not to_come < inf:  # the first events of all, or many at once: who knows
+    to_come = left / interval  # at the recent rate
+    if not to_come < inf:  # NaN or infinite: the first events of all, or many at the same time
         to_come = BLIND * (come + BLIND)
     return come, to_come
 
 
-# --- how it is spread ------------------------------------------------------------------------------------
+# --- how the scale is steered ----------------------------------------------------------------------------
 
 
-def adjust(account, sums, tally):
-    """Move the scale and the recent means by what the last events showed."""
-    lately = tally.seen - account[LAST]
-    account[LAST] = tally.seen
+def adjust(steering, sums, tally):
+    """Update M, V and s by the k events since the last update.
+
+        M += beta (sum p_s - k M),     V += beta (sum p_s (1 - p_s) - k V),     s <- s exp(max(-LARGEST_STEP, g D))
+        D = k w - sum p_s,             at least k w (1 - M) where V <= LEAST_VARIANCE w
+
+    beta = w / MEMORY, and EARLY / (N + (EARLY - 1) k) as long as beta N < EARLY, N counting the k events;
+    g = max(GAIN, EARLY_GAIN / (1 + a))."""
+    lately = tally.seen - steering.updated
+    steering.updated = tally.seen
     if sums.chance == 0.0:  # nothing could be asked
         return
-    wanted = account[WANTED]
-    account[EVENTS] += lately
+    wanted = steering.wanted
+    steering.steered += lately
     weight = wanted * (1.0 / MEMORY)
-    if weight * account[EVENTS] < EARLY:  # at first, means of the later part of the stream so far
-        weight = EARLY / (account[EVENTS] + (EARLY - 1.0) * lately)
-    account[MEAN] += weight * (sums.chance - lately * account[MEAN])
-    account[HOLD] += weight * (sums.hold - lately * account[HOLD])
+    if weight * steering.steered < EARLY:  # at first, the means are of the later part of the stream so far
+        weight = EARLY / (steering.steered + (EARLY - 1.0) * lately)
+    steering.mean_chance += weight * (sums.chance - lately * steering.mean_chance)
+    steering.mean_variance += weight * (sums.variance - lately * steering.mean_variance)
     gain = GAIN if tally.asked >= EARLY_GAIN / GAIN else EARLY_GAIN / (1.0 + tally.asked)
     too_few = lately * wanted - sums.chance
-    if account[HOLD] <= LEAST_HOLD * wanted:  # then as if only the events that the rule would not ask had come
-        too_few = max(too_few, lately * wanted * (1.0 - account[MEAN]))
-    account[SCALE] = min(RANGE, max(1.0 / RANGE, account[SCALE] * growth(max(-LARGEST_STEP, gain * too_few))))
+    # The scale has no effect: as if only the events had come that the rule would not ask.
+    if steering.mean_variance <= LEAST_VARIANCE * wanted:
+        too_few = max(too_few, lately * wanted * (1.0 - steering.mean_chance))
+    steering.scale = min(RANGE, max(1.0 / RANGE, steering.scale * growth(max(-LARGEST_STEP, gain * too_few))))
 
 
 def growth(step):
-    """(1 + step / 8)^8, close enough to exp(step), which would take longer than all the rest of a reckoning."""
+    """(1 + step / 8)^8, close enough to exp(step), which would take longer than all the rest of an update."""
     squared = (1.0 + 0.125 * step) * (1.0 + 0.125 * step)
     return squared * squared * (squared * squared)

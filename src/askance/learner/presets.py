@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+import numpy as np
+
+from askance.deprecation import warn_renamed
 from askance.errors import InvalidParameter, InvalidType, UnknownAlgorithm
 from askance.learner import query as q
 from askance.learner import update as u
@@ -13,6 +17,7 @@ from askance.learner.rule import QueryRule, UpdateRule
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
+    from askance.learner.stream_classifier import StreamClassifier
 
 
 PAPERS = {
@@ -44,8 +49,13 @@ class Preset(NamedTuple):
             for field in fields
             if field.name not in self.fixed
             and field.default is not None
-            and field.name not in ("per_class", "weighted", "as_printed")
+            and field.name not in ("per_class", "weighted", "as_printed", "old_covariance")
         }
+
+    @property
+    def takes_costs(self) -> bool:
+        """Whether a user may say what mistakes cost."""
+        return any(field.name == "costs" for field in dataclasses.fields(self.update))
 
     @property
     def can_be_weighted(self) -> bool:
@@ -125,7 +135,7 @@ PRESETS = (
     preset("SOAL-diag", 3, u.AdaptiveRegularizationDiagonal, q.Variance),
     # asymmetric
     preset("OAAL", 4, u.PassiveAggressive1, q.AsymmetricMargin),
-    preset("SOAL-CS", 4, u.AsymmetricAdaptive, q.Variance),
+    preset("SOAL-CS", 4, u.CostSensitiveAdaptive, q.Variance),
     preset("OA3", 4, u.AsymmetricAdaptive, q.AsymmetricVariance),
     preset("OA3-diag", 4, u.AsymmetricAdaptiveDiagonal, q.AsymmetricVariance),
     preset("SOA3", 4, u.AsymmetricAdaptiveSketched, q.AsymmetricVariance),
@@ -139,47 +149,135 @@ PRESETS = (
     preset("BOAL-random", 5, u.Probit, q.Random),
 )
 
-BY_NAME = {name.casefold(): row for row in PRESETS for name in (row.name, *row.aliases)}
+
+def key_of(name: str) -> str:
+    """A name as it is looked up: letters and digits, in lower case.
+
+    >>> key_of(" SOAL_diag "), key_of("CSPAA(a)")
+    ('soaldiag', 'cspaaa')
+    """
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-def find(name: str) -> Preset:
-    """The preset of this name, in whatever case."""
-    if not isinstance(name, str):
-        raise InvalidType(f"the name of an algorithm is a string, got {name!r}; 'askance algorithms' lists them.")
-    found = BY_NAME.get(name.strip().casefold())
-    if found is None:
-        spelled = {spelling.casefold(): spelling for row in PRESETS for spelling in (row.name, *row.aliases)}
-        close = difflib.get_close_matches(name.strip().casefold(), spelled, n=3, cutoff=0.4)
-        advice = f"Did you mean {' or '.join(spelled[key] for key in close)}? " if close else ""
-        raise UnknownAlgorithm(f"there is no algorithm {name!r}. {advice}'askance algorithms' lists all of them.")
-    return found
+BY_NAME = {key_of(name): row for row in PRESETS for name in (row.name, *row.aliases)}
 
 
 AUTO = "auto"
 """The name of the classifier that needs a budget and nothing else (see ``auto``); it comes from no paper."""
 
 
+def find(name: str) -> Preset:
+    """The preset of this name, in whatever case, with any marks between its letters, or none."""
+    if not isinstance(name, str):
+        raise InvalidType(f"the name of an algorithm is a string, got {name!r}; askance.algorithms() lists them.")
+    found = BY_NAME.get(key_of(name))
+    if found is None:
+        names = (AUTO, *(spelling for row in PRESETS for spelling in (row.name, *row.aliases)))
+        spelled = {spelling.casefold(): spelling for spelling in names}
+        close = difflib.get_close_matches(name.strip().casefold(), spelled, n=3, cutoff=0.4)
+        advice = f"Did you mean {' or '.join(spelled[key] for key in close)}? " if close else ""
+        raise UnknownAlgorithm(
+            f"there is no algorithm {name!r}. {advice}askance.algorithms() lists all of them, as 'askance algorithms' "
+            "does in a shell."
+        )
+    return found
+
+
+def name_of(update: UpdateRule, query: QueryRule) -> str | None:
+    """The name of the algorithm that has these rules, None if none has.
+
+    >>> name_of(u.PassiveAggressive1(C=0.5), q.Margin()), name_of(u.PassiveAggressive1(), q.Entropy())
+    ('PAA-I', None)
+    """
+    own = update.get_params()
+    rows = [
+        row
+        for row in PRESETS
+        if (row.update, row.query) == (type(update), type(query)) and row.fixed.items() <= own.items()
+    ]
+    return max(rows, key=lambda row: len(row.fixed)).name if rows else None
+
+
 def is_auto(name: Any) -> bool:
     """Whether a user means ``auto``, in whatever case."""
-    return isinstance(name, str) and name.strip().casefold() == AUTO
+    return isinstance(name, str) and key_of(name) == AUTO
 
 
-COMMON = ("budget", "classes", "normalize", "intercept", "n_features", "random_state", "explore", "keep", "keep_for")
+COMMON = (
+    "budget",
+    "classes",
+    "normalize",
+    "intercept",
+    "n_features",
+    "random_state",
+    "explore",
+    "max_pending",
+    "max_pending_age",
+    "fields",
+    "na_values",
+)
+
+RENAMED_PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
+"""What parameters were called in 0.1."""
 
 
-def make(name: str, **parameters: Any) -> ActiveClassifier:
+class Parameters(TypedDict, total=False):
+    """The names of all parameters that ``make`` takes, for type checkers. Which of them an algorithm has depends on its
+    name, and values are checked when it is made: a program may pass a ``dict`` of numbers."""
+
+    budget: Any
+    classes: Any
+    normalize: Any
+    intercept: Any
+    n_features: Any
+    random_state: Any
+    explore: Any
+    max_pending: Any
+    max_pending_age: Any
+    fields: Any
+    na_values: Any
+    weighted: Any
+    objective: Any
+    costs: Any
+    C: Any
+    a: Any
+    b: Any
+    decay: Any
+    local_decay: Any
+    delta: Any
+    delta_neg: Any
+    delta_pos: Any
+    epsilon: Any
+    eta: Any
+    gamma: Any
+    phi: Any
+    prior_variance: Any
+    rate: Any
+    rho: Any
+    sketch_seed: Any
+    sketch_size: Any
+    tau_neg: Any
+    tau_pos: Any
+    keep: Any
+    keep_for: Any
+
+
+def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
     """A classifier by the name of its algorithm.
 
     Parameters
     ----------
     name : str
-        A name or alias of ``askance.algorithms()``, in whatever case; or "auto", which needs a budget and chooses
-        everything else as the stream goes.
+        A name or alias of ``askance.algorithms()``, in whatever case ("soal_diag" is SOAL-diag); or "auto", which needs
+        a budget and chooses everything else as the stream goes.
     **parameters
         The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
         every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``,
-        ``explore``, ``keep``, ``keep_for``; and, where the name does not settle it, ``weighted``. "auto" takes
-        ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs`` (such as ``{"fn": 9, "fp": 1}``); it scales
+        ``explore``, ``max_pending``, ``max_pending_age``, ``fields``, ``na_values``; and, where the name does not
+        settle it, ``weighted``.
+        D-ADA, D-AMD and their relatives take ``costs``, what mistakes cost: ``{"fraud": {"ok": 9}}`` (a fraud predicted
+        as ok costs 9, other mistakes 1), a matrix with a row per class, or for two classes ``{"fn": 9, "fp": 1}``.
+        "auto" takes ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs``, too; it scales
         the features itself and takes no notice of ``normalize`` and ``intercept``.
 
     Examples
@@ -191,31 +289,74 @@ def make(name: str, **parameters: Any) -> ActiveClassifier:
     >>> clf.query
     Margin(delta=0.1)
     """
-    from askance.learner.classifier import ActiveClassifier
+    given: dict[str, Any] = {**parameters}
+    for old, new in RENAMED_PARAMETERS.items():
+        if old in given:
+            warn_renamed(old, new)
+            given[new] = given.pop(old)
+    settings = settings_of(name, given)
+    from askance.learner.classifier import ActiveClassifier  # only now: a slip costs no import of scikit-learn
 
+    clf = ActiveClassifier(**settings)
+    clf.check_rules()
+    return clf
+
+
+def make_stream_classifier(name: str, **parameters: Any) -> StreamClassifier:
+    """What ``make`` makes, without scikit-learn."""
+    settings = settings_of(name, parameters)
+    from askance.learner.stream_classifier import StreamClassifier
+
+    clf = StreamClassifier(**settings)
+    clf.check_rules()
+    return clf
+
+
+def check(name: str, **parameters: Any) -> None:
+    """Raise what ``make`` would raise for these rules and this budget, without making anything."""
+    from askance.learner.compiled import combine
+
+    given = settings_of(name, parameters)
+    usual = {"budget": None, "normalize": None, "intercept": False, "explore": 0.0}
+    combine(given["update"], given["query"], *(given.get(key, value) for key, value in usual.items())).check()
+
+
+def settings_of(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the classifier that a name and parameters stand for."""
+    parameters = dict(parameters)
+    if isinstance(parameters.get("costs"), np.ndarray):
+        parameters["costs"] = parameters["costs"].tolist()
     common = {key: parameters.pop(key) for key in COMMON if key in parameters}
     if is_auto(name):
-        from askance.learner.auto.make import make_auto
+        from askance.learner.auto.make import settings_of_auto
 
-        return make_auto(common, parameters)
+        return settings_of_auto(common, parameters)
     row = find(name)
     known = row.parameters
     for key in parameters:
-        if key not in known and not (key == "weighted" and row.can_be_weighted):
-            letters = ", ".join(known) or "no parameters of its own"
-            raise InvalidParameter(
-                f"{row.name} has no parameter {key!r}; it takes {letters}; and, like every algorithm, "
-                f"{', '.join(COMMON)}{', weighted' if row.can_be_weighted else ''}."
-            )
+        is_choice = (key == "weighted" and row.can_be_weighted) or (key == "costs" and row.takes_costs)
+        if key not in known and not is_choice:
+            own_letters = [*known, *(["costs"] if row.takes_costs else [])]
+            raise no_parameter(row.name, key, own_letters, [*COMMON, *(["weighted"] if row.can_be_weighted else [])])
     parameters |= row.fixed
 
     def own(rule: type[UpdateRule] | type[QueryRule]) -> dict[str, Any]:
         names = {field.name for field in dataclasses.fields(rule)}
         return {key: value for key, value in parameters.items() if key in names}
 
-    clf = ActiveClassifier(update=row.update(**own(row.update)), query=row.query(**own(row.query)), **common)
-    clf.check_rules()
-    return clf
+    return {"update": row.update(**own(row.update)), "query": row.query(**own(row.query)), **common}
+
+
+def no_parameter(name: str, key: str, own: Collection[str], common: Collection[str]) -> InvalidParameter:
+    """The error for a parameter that an algorithm does not have: the one that was meant, or all there are."""
+    spelled = {known.casefold(): known for known in (*common, *own)}
+    close = difflib.get_close_matches(key.casefold(), spelled, n=1, cutoff=0.8)
+    if close:
+        return InvalidParameter(f"{name} has no parameter {key!r}; did you mean {spelled[close[0]]!r}?")
+    return InvalidParameter(
+        f"{name} has no parameter {key!r}; it takes {', '.join(own) or 'no parameters of its own'}; and, like every "
+        f"algorithm, {', '.join(common)}."
+    )
 
 
 def algorithms() -> list[dict[str, Any]]:
@@ -233,7 +374,7 @@ def algorithms() -> list[dict[str, Any]]:
     from askance.learner.auto.make import PARAMETERS
 
     alone: dict[str, Any] = {
-        "name": AUTO, "aliases": [], "paper": None, "update": "Committee", "query": "Doubt",
+        "name": AUTO, "aliases": [], "paper": None, "update": "Committee", "query": "InverseSquareMargin",
         "parameters": {letter: value for letter, value in PARAMETERS.items() if value is not None},
     }  # fmt: skip
     return [alone] + [

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from askance.costs import check_costs, relative_costs
 from askance.errors import IncompatibleRules, InvalidParameter, InvalidType
 from askance.learner.state import State, fresh_state
 
@@ -138,10 +139,10 @@ class Kernels(NamedTuple):
     """Predict with the variance that some query rules read; ``None``: this rule has no variance."""
     forget: Kernel | None = None
     """Make the event's features uncertain again before an answer is learned; ``None``: this rule forgets nothing."""
-    note: Kernel | None = None
-    """Keep what the rule will report of an event of the stream; ``None``: it reports nothing."""
-    given: Kernel | None = None
-    """Move the model after a label that was given rather than bought; ``None``: as ``learn`` does."""
+    observe: Kernel | None = None
+    """Note an event of the stream for the rule's report; ``None``: it reports nothing."""
+    learn_given: Kernel | None = None
+    """Move the model after a given label; ``None``: as ``learn`` does."""
     score_and_length: Kernel | None = None
     """In place of ``score``: the same, and ||x||^2, in one pass; what a query rule does not read costs nothing."""
 
@@ -158,16 +159,31 @@ class UpdateRule(Parameterised):
     probabilistic: ClassVar[bool] = False
     """Whether Phi(margin / sqrt(variance + 1)) is the probability of the second class."""
     weighted = False
-    """Whether an answer counts with its importance weight, 1 / probability of asking (a field in rules that offer the
-    choice)."""
-    rests: ClassVar[bool] = True
-    """Whether an answer that moves no score changes nothing at all, so that to repeat it would be idle."""
+    """Whether an answer counts with its weight, 1 / ask probability (a field in rules that offer the choice)."""
+    is_idempotent: ClassVar[bool] = True
+    """Whether an update that changes no score changes nothing else either, so that it need not be repeated."""
+    is_local: ClassVar[bool] = True
+    """Whether learning reads and writes the numbers of the event's own features alone, and so costs O(nnz)."""
+    watches_events: ClassVar[bool] = False
+    """Whether ``score`` changes the model, as by statistics of the events; they then cannot be scored side by side."""
     per_class = False
     """Whether two classes, too, get one weight vector each (a field in rules that offer the choice)."""
+    costs = None
+    """What mistakes cost, see ``askance.costs`` (a field in rules that offer the choice)."""
+
+    def check(self) -> None:
+        super().check()
+        if self.costs is not None:
+            check_costs(self.costs)
 
     @property
-    def weighs_itself(self) -> bool:
+    def takes_weights(self) -> bool:
         """Whether the learning kernel takes weights above 1; else they become several updates (see ``importance``)."""
+        return False
+
+    @property
+    def moves_threshold(self) -> bool:
+        """Whether, of two classes, it may predict one before that is the likelier one, as for a rare class."""
         return False
 
     def kernels(self, n_classes: int) -> Kernels:
@@ -193,7 +209,13 @@ class UpdateRule(Parameterised):
 
     def parameters(self) -> np.ndarray:
         """The float vector the kernels see: the fields in their order."""
-        return np.array([float(getattr(self, field.name)) for field in self._fields()])
+        return np.array([float(getattr(self, field.name)) for field in self._fields() if field.name != "costs"])
+
+    def parameters_for(self, classes: np.ndarray) -> np.ndarray:
+        """``parameters``, followed by the relative costs of mistakes between these classes, if there are any."""
+        if self.costs is None:
+            return self.parameters()
+        return np.append(self.parameters(), relative_costs(self.costs, classes))
 
     def start_values(self) -> tuple[float, ...]:
         """What each feature's numbers are before the first answer; the weight comes first."""
@@ -214,20 +236,24 @@ class UpdateRule(Parameterised):
         wider.extra[...] = state.extra
         return wider
 
-    def loosen(self, state: State, share: float) -> None:
-        """Take the certainty about every feature this share of the way back to where it was before the first answer."""
+    def inflate_variances(self, state: State, share: float) -> None:
+        """Move the variances a share of the way back to what they were before the first answer."""
         raise IncompatibleRules(
             f"{type(self).__name__} keeps no variances, apart from its weights, that could be widened; it takes new "
             "answers in as it always did."
         )
 
-    def spread(self, budget: Any) -> Any:
-        """The budget that a user's choice stands for with this rule, where it leaves something open."""
+    def resolve_budget(self, budget: Any) -> Any:
+        """The budget to use with this rule, if the user's value leaves something open."""
         return budget
 
+    def least_explore(self, budget: Any) -> float:
+        """What ``explore`` is at least with this budget; 0: what the user says."""
+        return 0.0
+
     def recall(self, state: State, predicted: int | None, correction: bool = False) -> None:
-        """Be told, before an answer is learned, what was predicted when its event came, and whether the answer corrects
-        another; None once it was learned."""
+        """Note, before an answer is learned, what was predicted when its event came, and whether the answer corrects
+        another. ``predicted`` is None once it was learned."""
 
     def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
         """Leave an answer that turned out to be wrong out of what is reported; what was learned from it stays."""
@@ -242,7 +268,7 @@ class UpdateRule(Parameterised):
 
 
 @functools.cache
-def _reads(code: CodeType, place: int) -> bool:
+def reads_parameter(code: CodeType, place: int) -> bool:
     """Whether a function's code reads its parameter of this number, or may: in *arguments, in a function within it."""
     if place >= code.co_argcount:
         return bool(code.co_flags & inspect.CO_VARARGS)
@@ -262,13 +288,13 @@ class QueryRule(Parameterised):
     reads_length: ClassVar[bool] = False
     """Whether ``squared_length`` is wanted; otherwise it comes as 0."""
     scales: ClassVar[int] = 0
-    """How many of the parameters, from the first on, are scales: all of them s times as large multiply the odds of
-    asking by s, as in scale / (scale + distance). A budget that sets a pace turns these, and any other rule's odds.
-    A subclass with a kernel of its own says so anew."""
+    """How many of the parameters, from the first on, are scales: multiplied by s, they multiply the odds of asking by
+    s, as in scale / (scale + distance). A paced budget multiplies them; for a rule without scales, the odds themselves.
+    A subclass with a kernel of its own must declare it again."""
 
     @classmethod
     def own_scales(cls) -> int:
-        """``scales``, as said of the kernel that this rule has."""
+        """``scales``, if it was declared for the kernel that this rule has."""
         for kind in cls.__mro__:
             if "scales" in vars(kind):
                 return cls.scales
@@ -306,7 +332,7 @@ class QueryRule(Parameterised):
                 f"got {self.scales!r}."
             )
         for place, name in ((2, "variance"), (3, "length")):
-            if _reads(self.probability.__code__, place) and not getattr(self, f"reads_{name}"):
+            if reads_parameter(self.probability.__code__, place) and not getattr(self, f"reads_{name}"):
                 raise IncompatibleRules(
                     f"{type(self).__name__}: its kernel reads the {name} (parameter {place + 1}), which comes as 0 "
                     f"unless the class says so; write reads_{name}: ClassVar = True."

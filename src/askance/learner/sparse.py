@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from askance.learner.compile import prefetch
+from askance.compile import prefetch
 from askance.learner.state import Event, Score, State
 
 WEIGHT = 0  # the place of the weight among the numbers of a feature

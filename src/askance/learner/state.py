@@ -8,11 +8,11 @@ import numpy as np
 
 
 class State(NamedTuple):
-    """Everything a model has learned, and room to work in. Arrays a rule does not need are empty."""
+    """Everything that a model has learned, and scratch. Arrays that a rule does not need are empty."""
 
     table: np.ndarray
-    """(features, numbers, vectors): what is kept per feature. Number 0 is the weight; the numbers of a feature
-    lie side by side, so that one event touches as few cache lines as it can."""
+    """(features, numbers, vectors): what is kept per feature. Number 0 is the weight. The numbers of a feature lie side
+    by side, so that one event touches few cache lines."""
     matrix: np.ndarray
     """(features, features): a full covariance, without its pending steps."""
     pending: np.ndarray
@@ -20,7 +20,7 @@ class State(NamedTuple):
     extra: np.ndarray
     """A few numbers of the rule's own, such as counters."""
     scores: np.ndarray
-    """Scratch, one per weight vector: the scores of the event in hand."""
+    """Scratch, one per weight vector: the scores of the current event."""
     variances: np.ndarray
     """Scratch, one per weight vector: the variances of those scores."""
     work: np.ndarray
@@ -34,7 +34,7 @@ SAVED = ("table", "matrix", "pending", "extra")
 class Event(NamedTuple):
     """One event: the non-zero features ``columns[start:stop]`` with ``values[start:stop]``.
 
-    Whole arrays with two bounds, because a slice costs more than the arithmetic of a short event.
+    Whole arrays with two bounds, for a slice costs more than the arithmetic of a short event.
     """
 
     columns: np.ndarray
@@ -46,25 +46,43 @@ class Event(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What the model says of one event."""
+    """The prediction of one event."""
 
     predicted: int
     """The index of the predicted class."""
     margin: float
     """w.x, or the best score minus the second best."""
     variance: float
-    """How unsure the model is of the margin; 0 where the kernel does not compute it."""
+    """How unsure the model is of the margin, x' S x; 0 if the kernel does not compute it."""
 
 
 class Tally(NamedTuple):
-    """What has happened so far, as query rules see it."""
+    """The counts so far, as query rules see them."""
 
     seen: int
     """Events, this one included: the t of the papers."""
     asked: int
-    """Labels asked for, before this event."""
+    """Labels asked before this event."""
     mistakes: int
-    """Wrong predictions among the labels answered so far."""
+    """Wrong predictions among the answers so far."""
+
+
+def declare_record(*fields: str | tuple[str, int]) -> np.dtype[np.void]:
+    """Names for the numbers of a plain float64 array, or of a part of one; ``("name", n)`` names n in a row.
+
+    A view of the array as such a record has them as attributes, in compiled kernels and in Python alike. The array
+    itself stays what it is, and goes to model files as it is. ``record.itemsize // 8`` is how many numbers it has.
+
+    >>> circle = declare_record(("centre", 2), "radius")
+    >>> numbers = np.array([1.0, 2.0, 3.0])
+    >>> numbers.view(circle)[0].radius += 1.0
+    >>> numbers
+    array([1., 2., 4.])
+    """
+    named: list[tuple[str, int]] = [(field, 1) if isinstance(field, str) else field for field in fields]
+    for name, _ in named:
+        assert not hasattr(np.record, name), f"{name} is an attribute that every NumPy record has."
+    return np.dtype((np.record, [(name, "f8") if size == 1 else (name, "f8", (size,)) for name, size in named]))
 
 
 def fresh_state(
@@ -92,3 +110,15 @@ def fresh_state(
         variances=np.zeros(n_vectors),
         work=np.zeros(work),
     )
+
+
+KEEP_EXACT = 10_000  # up to so many features a model is exactly as wide as its stream
+
+
+def room_for(width: int) -> int:
+    """How wide to make a model for a stream that is ``width`` columns wide so far, and may grow.
+
+    >>> room_for(300), room_for(1_000_000)
+    (300, 1250000)
+    """
+    return width if width <= KEEP_EXACT else min(width + width // 4, 2**31 - 2)

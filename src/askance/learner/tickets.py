@@ -1,8 +1,8 @@
-"""Asked events that wait for their answers, and the answers that came.
+"""Tickets: asked events that wait for their answers, and the answers that came.
 
-An answer may come at once, days later, out of order, twice, or never. What it will need is kept under the event's
-number: its features as the model saw them, what was predicted, and with which probability it was asked. The store is
-bounded: the oldest ticket is dropped first, and so is, of as many answered ones, the oldest.
+An answer may come at once, days later, out of order, twice, or never. A ticket keeps what it will need under the
+event's number: the features as the model saw them, the prediction, and the ask probability. Open and answered tickets
+are each kept as ``pending`` says.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 
 from askance.errors import UnknownTicket
 from askance.learner.loop import Block
+from askance.pending import Pending
 
 
-class Waiting(NamedTuple):
+class PendingEvent(NamedTuple):
     """An asked event without an answer."""
 
     columns: np.ndarray
@@ -26,11 +27,11 @@ class Waiting(NamedTuple):
     probability: float
 
     @classmethod
-    def after(cls, block: Block, predicted: int, probability: float) -> Waiting:
-        """The one event of a block, which is the event's own, once it was decided."""
-        size = block.starts[1]
-        columns, values = block.columns[:size], block.values[:size]
-        if 2 * size < len(block.columns):  # it would keep much empty room alive
+    def after(cls, block: Block, predicted: int, probability: float) -> PendingEvent:
+        """The only event of a block, after it was predicted. Its arrays are not copied: nobody else may use them."""
+        start, stop = block.starts.tolist()
+        columns, values = block.columns[start:stop], block.values[start:stop]
+        if 2 * (stop - start) < len(block.columns):  # a slice would keep much unused memory alive
             columns, values = columns.copy(), values.copy()
         return cls(columns, values, predicted, probability)
 
@@ -38,15 +39,15 @@ class Waiting(NamedTuple):
     def block(self) -> Block:
         return Block(np.array([0, len(self.columns)], np.int32), self.columns, self.values)
 
-    def moved(self, kept: np.ndarray) -> Waiting:
-        """The same event where column i is now ``kept[i]``."""
+    def move_columns(self, kept: np.ndarray) -> PendingEvent:
+        """The same event, with column i moved to ``kept[i]``."""
         return self._replace(columns=kept[self.columns].astype(np.uint32))
 
 
-class Answered(NamedTuple):
-    """The answer a ticket got, with the event, which a correction needs."""
+class AnsweredEvent(NamedTuple):
+    """The answer to a ticket, with the event, which a correction needs."""
 
-    event: Waiting
+    event: PendingEvent
     answer: int
 
 
@@ -54,47 +55,43 @@ class Tickets:
     """Open and answered tickets by the event's number, oldest first."""
 
     def __init__(self) -> None:
-        self.open: dict[int, Waiting] = {}
-        self.answered: dict[int, Answered] = {}
-        self._by_age: list[int] = []  # a heap of the numbers answered, and of some dropped since
+        self.open: Pending[int, PendingEvent] = Pending()
+        self.answered: Pending[int, AnsweredEvent] = Pending()
+        self._by_age: list[int] = []  # a heap of the answered numbers, some of them dropped since
 
-    def issue(self, number: int, event: Waiting, most: int) -> int | None:
-        """Keep an asked event; what is now too much is dropped. None: it cannot be kept."""
+    def issue(self, number: int, event: PendingEvent, most: int) -> int | None:
+        """Keep an asked event, and drop the oldest beyond ``most``. Returns its ticket, None if nothing is kept."""
         if most == 0:
             return None
-        self.open[number] = event
-        while len(self.open) > most:
-            del self.open[next(iter(self.open))]
+        self.open.add(number, event, most)
         return number
 
     def expire(self, number: int) -> None:
-        """Drop what is open or answered and as old as this event or older."""
+        """Drop all tickets up to this number, open or answered."""
         while self.open and (oldest := next(iter(self.open))) <= number:
             del self.open[oldest]
         while self._by_age and self._by_age[0] <= number:
             self.answered.pop(heapq.heappop(self._by_age), None)
 
     def close(self, number: int, answer: int, most: int) -> None:
-        """An open or already answered ticket has this answer now."""
+        """Record the answer to an open ticket, or another answer to an answered one."""
         event = self.open.pop(number) if number in self.open else self.answered.pop(number).event
-        self._keep_answer(number, event, answer)
-        while len(self.answered) > most:
-            del self.answered[next(iter(self.answered))]
+        self._keep_answer(number, event, answer, most)
 
-    def _keep_answer(self, number: int, event: Waiting, answer: int) -> None:
-        self.answered[number] = Answered(event, answer)
+    def _keep_answer(self, number: int, event: PendingEvent, answer: int, most: int) -> None:
+        self.answered.add(number, AnsweredEvent(event, answer), most)
         heapq.heappush(self._by_age, number)
         if len(self._by_age) > 2 * len(self.answered) + 16:
             self._by_age = sorted(self.answered)
 
     def forget(self, number: int) -> None:
-        """No answer will come."""
+        """Drop an open ticket: no answer will come."""
         self.known(number)
         if self.open.pop(number, None) is None:
             raise self.unknown(number)
 
     def known(self, number: object) -> None:
-        """Refuse what cannot be a ticket at all."""
+        """Raise if this cannot be a ticket at all."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise self.unknown(number)
 
@@ -104,20 +101,20 @@ class Tickets:
             return UnknownTicket(f"ticket {number!r} has its answer already.")
         return UnknownTicket(
             f"there is no open ticket {number!r}: it was never given out, was forgotten, or was dropped because too "
-            "many were waiting (keep) or it was too old (keep_for)."
+            "many were waiting (max_pending) or it was too old (max_pending_age)."
         )
 
     def move(self, kept: np.ndarray) -> None:
-        """The features have new places: column i is now ``kept[i]``."""
+        """Move column i of every event to ``kept[i]``."""
         for number, event in self.open.items():
-            self.open[number] = event.moved(kept)
+            self.open[number] = event.move_columns(kept)
         for number, (event, answer) in self.answered.items():
-            self.answered[number] = Answered(event.moved(kept), answer)
+            self.answered[number] = AnsweredEvent(event.move_columns(kept), answer)
 
     # --- as arrays, for files ----------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything, in a few arrays."""
+        """All tickets in a few arrays."""
         everything = list(self._all())
         events = [event for _, event, _ in everything]
         nothing: list[np.ndarray] = [np.empty(0)]
@@ -138,7 +135,7 @@ class Tickets:
         starts = arrays["ticket_starts"]
         for i, number in enumerate(arrays["ticket_numbers"].tolist()):
             which = slice(starts[i], starts[i + 1])
-            event = Waiting(
+            event = PendingEvent(
                 arrays["ticket_columns"][which].astype(np.uint32),
                 arrays["ticket_values"][which].copy(),
                 int(arrays["ticket_predicted"][i]),
@@ -148,10 +145,10 @@ class Tickets:
             if answer < 0:
                 tickets.open[number] = event
             else:
-                tickets._keep_answer(number, event, answer)
+                tickets._keep_answer(number, event, answer, most=len(starts))
         return tickets
 
-    def _all(self) -> Iterator[tuple[int, Waiting, int]]:
+    def _all(self) -> Iterator[tuple[int, PendingEvent, int]]:
         for number, event in self.open.items():
             yield number, event, -1
         for number, (event, answer) in self.answered.items():

@@ -12,6 +12,8 @@ from typing import Any
 from askance.errors import AskanceError, InvalidParameter
 from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
+from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
+from askance.live.proxies import read_networks, read_public_url
 
 ALGORITHM = "auto"
 """What learns unless the configuration says otherwise."""
@@ -22,10 +24,11 @@ where there are more than two: 18 MB for two classes, 3.5 MB for each of several
 
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
+RATE, AUDIT_SHARE = 0.05, 0.05  # of the events asked about, and of these a random sample
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelSettings:
     """What the model is a function of, beside the log. A change takes a rebuild."""
 
     classes: list[str]
@@ -41,25 +44,22 @@ class Model:
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def from_document(cls, text: str) -> Model:
+    def from_document(cls, text: str) -> ModelSettings:
         return cls(**json.loads(text))
 
 
-@dataclass(frozen=True)
-class Asking:
+class AskingSettings(Limits):
     """How much is asked. These may change at any restart; the log keeps from which event on they held."""
 
-    rate: float = 0.05
-    audit: float = 0.05
-    per_hour: int | None = None
-    per_day: int | None = None
-    total: int | None = None
+    def __init__(self, *, rate: float = RATE, audit: float = AUDIT_SHARE, **given: Any) -> None:
+        super().__init__(rate=rate, **given)
+        self.audit = audit
 
     def document(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
-    def from_document(cls, text: str) -> Asking:
+    def from_document(cls, text: str) -> AskingSettings:
         return cls(**json.loads(text))
 
 
@@ -77,24 +77,41 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerSettings:
     """Where the service listens, and what it bears."""
 
     host: str = "127.0.0.1"
     port: int = 8017
+    public_url: str = ""
+    trusted_proxies: tuple[str, ...] = ()
     body_bytes: int = 10_000_000
     event_bytes: int = 256_000
     json_depth: int = 32
     batch_events: int = 1_000
     fields: int = 10_000
     new_fields: int = 2_000
+    quarantine_events: int = 10_000
+    quarantine_bytes: int = 100_000_000
     receipt_seconds: float = 15.0
     concurrency: int = 256
     requests_per_second: float = 5_000.0
+    wrong_tokens_per_minute: int = 10
     disk_reserve: int = 32_000_000
     lag_limit: float = 60.0
     checkpoint_every: int = 10_000
     checkpoint_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """What is said on stderr, and how."""
+
+    format: str = "text"
+    level: str = "warning"
+    requests: bool = False
+
+
+LOG_CHOICES = {"format": ("text", "json"), "level": ("debug", "info", "warning", "error")}
 
 
 @dataclass(frozen=True)
@@ -104,12 +121,13 @@ class Config:
     name: str
     title: str
     store: str
-    model: Model
+    model: ModelSettings
     classes: list[str]
     """In the order of the file, which is that of the pages; the model sorts them."""
-    asking: Asking = Asking()
+    asking: AskingSettings = field(default_factory=AskingSettings)
     queue: Queue = Queue()
-    server: Server = Server()
+    server: ServerSettings = ServerSettings()
+    log: LogSettings = LogSettings()
 
 
 def default_hash_bits(algorithm: str, n_classes: int) -> int:
@@ -153,7 +171,7 @@ def load(path: str | Path, store: str | None = None) -> Config:
 
 def from_document(document: dict[str, Any], folder: Path = Path("."), store: str | None = None) -> Config:
     """A configuration from parsed TOML."""
-    known = {"name", "title", "store", "classes", "fields", "model", "asking", "queue", "server"}
+    known = {"name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log"}
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
     place = store or _text(document.get("store", "askance.db"), "store")
@@ -176,8 +194,9 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
             Queue, _table(document, "queue"), "queue", ("lease", "learn_after", "time_to_live", "freshness", "later")
         ),
         server=_section(
-            Server, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
+            ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
         ),
+        log=_log(_table(document, "log")),
     )
 
 
@@ -186,7 +205,7 @@ def is_postgres(place: str) -> bool:
     return place.startswith(("postgresql://", "postgres://"))
 
 
-def _model(document: dict[str, Any]) -> Model:
+def _model(document: dict[str, Any]) -> ModelSettings:
     classes = document.get("classes")
     if not isinstance(classes, list) or len(classes) < 2:
         raise InvalidParameter('classes must list two labels or more, such as classes = ["ham", "spam"].')
@@ -198,7 +217,7 @@ def _model(document: dict[str, Any]) -> Model:
     _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams"}, "model")
     algorithm = _text(table.get("algorithm", ALGORITHM), "model.algorithm")
     bits = default_hash_bits(algorithm, len(classes))
-    model = Model(
+    model = ModelSettings(
         classes=sorted(classes),
         fields=check_features(_table(document, "fields")),
         algorithm=algorithm,
@@ -209,22 +228,24 @@ def _model(document: dict[str, Any]) -> Model:
     )
     from askance.live.learner import Learner
 
-    Learner(model, Asking())  # an algorithm that cannot work is refused here
+    Learner(model, AskingSettings())  # an algorithm that cannot work is refused here
     return model
 
 
-def _asking(table: dict[str, Any]) -> Asking:
-    _refuse_unknown(table, {"rate", "audit", "per_hour", "per_day", "total"}, "asking")
-    rate, audit = table.get("rate", Asking.rate), table.get("audit", Asking.audit)
-    if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 <= rate <= 1:
-        raise InvalidParameter(f"asking.rate must be a share of the events, from 0 to 1, got {rate!r}.")
+def _asking(table: dict[str, Any]) -> AskingSettings:
+    _refuse_unknown(table, {"audit", *BUDGET_KINDS}, "asking")
+    audit = table.get("audit", AUDIT_SHARE)
     if not isinstance(audit, int | float) or isinstance(audit, bool) or not 0 <= audit < 1:
         raise InvalidParameter(f"asking.audit must be a share of the questions, from 0 to below 1, got {audit!r}.")
-    limits = {
-        name: None if name not in table else _whole(table[name], f"asking.{name}", 0)
-        for name in ("per_hour", "per_day", "total")
-    }
-    return Asking(float(rate), float(audit), **limits)
+    return AskingSettings(audit=float(audit), **read_limits(table, "asking"))
+
+
+def _log(table: dict[str, Any]) -> LogSettings:
+    found: LogSettings = _section(LogSettings, table, "log", ())
+    for name, choices in LOG_CHOICES.items():
+        if (value := getattr(found, name)) not in choices:
+            raise InvalidParameter(f"log.{name} must be one of {', '.join(choices)}, got {value!r}.")
+    return found
 
 
 def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple[str, ...]) -> Any:
@@ -238,8 +259,19 @@ def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple
             values[item.name] = seconds(value, full)
             if item.name == "lease" and values[item.name] < SHORTEST_LEASE:
                 raise InvalidParameter(f"{full} must be one second or more, got {value!r}.")
+        elif isinstance(item.default, bool):
+            if not isinstance(value, bool):
+                raise InvalidParameter(f"{full} must be true or false, got {value!r}.")
+            values[item.name] = value
         elif isinstance(item.default, str):
             values[item.name] = _text(value, full)
+            if item.name == "public_url":
+                read_public_url(value)
+        elif isinstance(item.default, tuple):
+            if not isinstance(value, list):
+                raise InvalidParameter(f"{full} must be a list, such as ['127.0.0.1'], got {value!r}.")
+            read_networks(value)
+            values[item.name] = tuple(value)
         elif isinstance(item.default, float):
             if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
                 raise InvalidParameter(f"{full} must be a number of 0 or more, got {value!r}.")
@@ -250,7 +282,7 @@ def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple
     return kind(**values)
 
 
-_RANGES = {"port": (0, LAST_PORT), "disk_reserve": (0, GREATEST)}
+_RANGES = {"port": (0, LAST_PORT), "disk_reserve": (0, GREATEST), "wrong_tokens_per_minute": (0, 1_000_000)}
 
 
 def _table(document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from askance.learner.budget import SECONDS
+from askance.learner.budget_kinds import DAY, HOUR, period_kinds
 from askance.live.store.database import Session
 
-HOUR, DAY = int(SECONDS["h"]), int(SECONDS["d"])
-COUNTED = ("events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections")
+LAST_MINUTE = 1 << 60
+COUNTED = (
+    "events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections", "quarantined", "replayed",
+)  # fmt: skip
 
 
 def empty_counts(n_classes: int) -> dict[str, Any]:
@@ -25,17 +27,67 @@ def empty_counts(n_classes: int) -> dict[str, Any]:
     }
 
 
-def minutes_after(session: Session, minute: int, n_classes: int) -> list[tuple[int, dict[str, Any]]]:
-    """The minutes after this one in which something was counted."""
-    rows = session.all("SELECT minute, document FROM minutes WHERE minute > ? ORDER BY minute", (minute,))
-    return [(int(place), {**empty_counts(n_classes), **json.loads(document)}) for place, document in rows]
+def minutes_between(session: Session, first: int, last: int, n_classes: int) -> list[tuple[int, dict[str, Any]]]:
+    """The minutes from ``first`` to ``last`` in which something was counted; the clock may have been ahead before."""
+    rows = session.all(
+        "SELECT minute, document FROM minutes WHERE minute >= ? AND minute <= ? ORDER BY minute", (first, last)
+    )
+    found = ((int(place), read_counts(document, n_classes)) for place, document in rows)
+    return [(place, counts) for place, counts in found if counts is not None]
 
 
-class Lately:
-    """What was counted in the hour and in the day under way, so that nobody has to add up their minutes."""
+def read_counts(document: Any, n_classes: int) -> dict[str, Any] | None:
+    """Stored counts; None where they are damaged: they are shown, and decide nothing."""
+    counts = empty_counts(n_classes)
+    try:
+        counts |= json.loads(document)
+        sound = all(_is_number(counts[name]) for name in (*COUNTED, "margin", "probability")) and all(
+            len(counts[name]) == n_classes and all(map(_is_number, counts[name])) for name in ("predicted", "labeled")
+        )
+    except (TypeError, ValueError, RecursionError):
+        sound = False
+    return counts if sound else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def add_up(session: Session, n_classes: int) -> dict[str, Any]:
+    """The counts of all time, by the minutes."""
+    totals = empty_counts(n_classes)
+    for _, counts in minutes_between(session, 0, LAST_MINUTE, n_classes):
+        for name in (*COUNTED, "margin", "probability"):
+            totals[name] += counts[name]
+        for name in ("predicted", "labeled"):
+            totals[name] = [before + more for before, more in zip(totals[name], counts[name], strict=True)]
+    return totals
+
+
+def counted_periods() -> list[int]:
+    """The seconds of an hour, of a day, and of the periods of all kinds of budgets, the longest last."""
+    return sorted({HOUR, DAY, *(kind.span.seconds for kind in period_kinds().values() if kind.span)})
+
+
+class SlidingCounts:
+    """What was counted in the hour, the day and every other period of a budget under way, so that nobody has to add up
+    their minutes."""
 
     def __init__(self) -> None:
-        self._spans: dict[int, tuple[int, dict[str, int]]] = {length: (-1, {}) for length in (HOUR, DAY)}
+        self._spans: dict[int, tuple[int, dict[str, int]]] = {length: (-1, {}) for length in counted_periods()}
+
+    @classmethod
+    def at(cls, minute: int, minutes: list[tuple[int, dict[str, Any]]]) -> SlidingCounts:
+        """What was counted in the periods of a minute, by the minutes of the longest of them in any order."""
+        new = cls()
+        for length in new._spans:
+            number, counts = minute * 60 // length, dict.fromkeys(COUNTED, 0)
+            for place, row in minutes:
+                if place * 60 // length == number:
+                    for name in COUNTED:
+                        counts[name] += row[name]
+            new._spans[length] = number, counts
+        return new
 
     def count(self, minute: int, name: str, amount: int) -> None:
         """So much was counted in this minute; minutes come in order."""
@@ -46,6 +98,6 @@ class Lately:
             counts[name] = counts.get(name, 0) + amount
 
     def number(self, name: str, length: int, now: float) -> int:
-        """How much of it in the hour or day of ``now``."""
+        """How much of it in the period of this length that ``now`` lies in."""
         number, counts = self._spans[length]
         return counts.get(name, 0) if number == int(now // length) else 0

@@ -14,14 +14,14 @@ from uuid import uuid4
 import numpy as np
 
 from askance.live import answers, queue
-from askance.live.answers import Given
+from askance.live.answers import Submission
 from askance.live.config import from_document
 from askance.live.engine import Engine
+from askance.live.engine_state import EngineState, first_rows
 from askance.live.ingest import digest_of, read_event
 from askance.live.problems import Problem
 from askance.live.server import serve
 from askance.live.service import Service
-from askance.live.state import State, first_rows
 from askance.live.store import open_store
 from askance.live.store.database import Session
 
@@ -118,11 +118,13 @@ def answer_all(engine: Engine, name: str, truth: dict[str, str], ended: threadin
             label = classes.index(truth[ask["event"]["id"]])
             label = 1 - label if rng.random() < 0.01 else label
             identifier = uuid4().hex
-            given = Given(identifier, digest_of(identifier), ask["token"], label, None, int(1000 * pause), None, None)
+            given = Submission(
+                identifier, digest_of(identifier), ask["token"], label, None, int(1000 * pause), None, None
+            )
             engine.submit(partial(_answer, name=name, ask=ask["id"], given=given)).result()
         except Problem:
             return
 
 
-def _answer(session: Session, state: State, *, name: str, ask: int, given: Given) -> Any:
+def _answer(session: Session, state: EngineState, *, name: str, ask: int, given: Submission) -> Any:
     return answers.answer(session, state, name, ask, given)

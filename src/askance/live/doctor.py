@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 
+from askance.live.checkpoints import OtherSettings, checkpoints, read_checkpoint
+from askance.live.clock import STEP, Clock, iso, span
 from askance.live.config import Config, is_postgres
-from askance.live.learner import unpack
+from askance.live.engine_state import check_model
 from askance.live.problems import StartError
+from askance.live.quarantine import examine, remarks
 from askance.live.rebuild import compare
-from askance.live.state import check_model
+from askance.live.states import AnswerState
 from askance.live.store.database import Database, Session
-from askance.live.tallies import is_counted, recount, stored
+from askance.live.tallies import count_anew, is_counted, read_counts
 
 
 def examine_store(database: Database, config: Config, deep: bool = False) -> list[str]:
-    """Problems in sentences, each with its remedy; nothing if all is well."""
+    """What makes a store unsound, in sentences, each with its remedy; nothing if all is well."""
     findings = [f"{sentence}; restore a backup." for sentence in database.check()]
     if not is_postgres(database.place):
         mode = stat.S_IMODE(os.stat(database.place).st_mode)
@@ -26,7 +28,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
     if room is not None and room < config.server.disk_reserve:
         findings.append(f"only {room:,} bytes are free beside {database.place!r}; make room.")
     with database.read() as session:
-        findings += _log(session) + _tallies(session) + _checkpoints(session)
+        findings += _log(session) + _tallies(session) + examine(session)
         try:
             check_model(session, config)
         except StartError as error:
@@ -34,6 +36,18 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
         if deep and not compare(session, config)["same"]:
             findings.append("the stored model differs from the replay of its log; run 'askance rebuild'.")
     return findings
+
+
+def examine_rest(database: Database, config: Config) -> list[str]:
+    """What is not as it should be, but keeps no service from starting and loses nothing."""
+    with database.read() as session:
+        return broken_checkpoints(session, config) + _times_ahead(session)
+
+
+def remark_on_store(database: Database) -> list[str]:
+    """What is not wrong with a store but worth knowing, in sentences."""
+    with database.read() as session:
+        return remarks(session)
 
 
 def _log(session: Session) -> list[str]:
@@ -45,7 +59,7 @@ def _log(session: Session) -> list[str]:
     if twice:
         findings.append(f"{twice} answers were learned twice; restore a backup.")
     lost = session.value(
-        "SELECT count(*) FROM answers a WHERE a.state = 'learned' "
+        f"SELECT count(*) FROM answers a WHERE a.state = '{AnswerState.LEARNED}' "
         "AND NOT EXISTS (SELECT 1 FROM learned l WHERE l.answer = a.seq)"
     )
     if lost:
@@ -54,18 +68,39 @@ def _log(session: Session) -> list[str]:
 
 
 def _tallies(session: Session) -> list[str]:
-    if not is_counted(session) or stored(session) == recount(session):
+    if not is_counted(session) or read_counts(session) == count_anew(session):
         return []
     return ["the counts that the dashboard shows differ from the rows; run 'askance rebuild', which counts anew."]
 
 
-def _checkpoints(session: Session) -> list[str]:
+STAMPED = {"events": "received", "answers": "created", "asks": "created", "tokens": "created", "audit_log": "time"}
+"""The columns with the times at which something was stored, by table."""
+
+
+def _times_ahead(session: Session) -> list[str]:
+    """Whether the newest stored time has not come yet, by this machine's clock."""
+    found = {table: session.value(f"SELECT max({column}) FROM {table}") for table, column in STAMPED.items()}
+    times = {table: value for table, value in found.items() if isinstance(value, int | float)}
+    newest = max(times, key=times.__getitem__, default=None)
+    if newest is None or (ahead := times[newest] - Clock().now()) < STEP:
+        return []
+    return [
+        f"the newest stored time, {iso(times[newest])} in the table {newest}, lies {span(ahead)} ahead of this "
+        "machine's clock; set the clock if it is wrong; if it was wrong then, nothing is to be done: what was stored "
+        "keeps its time."
+    ]
+
+
+def broken_checkpoints(session: Session, config: Config) -> list[str]:
+    """Checkpoints that a start leaves out; nothing is lost by that but time."""
     findings = []
-    for seq, digest, content in session.all("SELECT seq, digest, content FROM checkpoints"):
+    for seq in checkpoints(session):
         try:
-            sound = hashlib.sha256(unpack(bytes(content))).hexdigest() == digest
-        except Exception:
-            sound = False
-        if not sound:
-            findings.append(f"the checkpoint at {seq} is damaged; the log has everything: run 'askance rebuild'.")
+            read_checkpoint(session, seq, config)
+        except OtherSettings:
+            continue  # as of a store without events, whose settings may change
+        except ValueError as error:
+            findings.append(
+                f"the checkpoint at {seq} is damaged: {error}; the log has everything: run 'askance rebuild'."
+            )
     return findings

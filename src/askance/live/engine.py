@@ -13,43 +13,93 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 from askance.errors import AskanceError
 from askance.live import queue
-from askance.live.clock import Clock
+from askance.live.auth import begin_now
+from askance.live.checkpoints import save_checkpoint
+from askance.live.clock import STEP, Clock, span
 from askance.live.config import Config
-from askance.live.ingest import Event, ingest
+from askance.live.deadlines import follow_clock
+from askance.live.engine_state import EngineState, adopt_model, follow_settings, name_store
+from askance.live.ingest import ReceivedEvent, ingest
 from askance.live.learner import Answer, Decided, Incoming, Learner
 from askance.live.learning import learn_due
 from askance.live.memory import give_back
 from askance.live.problems import Problem
-from askance.live.replay import save_checkpoint
-from askance.live.state import State, adopt_model, follow_settings, name_store
-from askance.live.store.database import Database, Outcome, Session, StoreBusy, StoreError, StoreFull
+from askance.live.store.database import (
+    PATIENCE,
+    PAUSE,
+    CommitUnknown,
+    Database,
+    Session,
+    StoreAway,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+)
 from askance.live.tallies import count_all
 
 log = logging.getLogger("askance")
 
 GROUP_EVENTS = 256  # events in one transaction: more would keep people waiting for their next question
+GROUP_BYTES = 256_000  # of events in one transaction, unless one has more: encoding takes time by their bytes
 GROUP_JOBS = 256
+ENOUGH = 0.1  # seconds of other jobs in one transaction; the rest waits for the next
 SWEEP = 1.0  # seconds between looks for overdue leases
-RETRY_FOR = 10.0  # seconds to go on trying when the store does not answer
 FULL_PAUSE = 1.0  # seconds after a full disk before the next try
+CHORE_PAUSE = 10.0  # seconds before a chore that failed is tried again
 
-Work = Callable[[Session, State], Any]
+Work = Callable[[Session, EngineState], Any]
 
 
 class Job:
     """Something to be done in a transaction; ``future`` gets what came of it."""
 
-    __slots__ = ("events", "future", "work")
+    __slots__ = ("events", "future", "size", "until", "work")
 
-    def __init__(self, work: Work | None, events: list[Event] | None = None) -> None:
+    def __init__(self, work: Work | None, events: list[ReceivedEvent] | None = None) -> None:
         self.work, self.events = work, events
+        self.size = sum(len(event.text) for event in events or ())
         self.future: Future[Any] = Future()
+        self.until = time.monotonic() + PATIENCE  # so long it waits for a store that is away
+
+
+def in_parts(events: Sequence[ReceivedEvent]) -> Iterator[list[ReceivedEvent]]:
+    """Events in groups that one transaction takes, in their order."""
+    part: list[ReceivedEvent] = []
+    size = 0
+    for event in events:
+        if part and (len(part) == GROUP_EVENTS or size + len(event.text) > GROUP_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(event)
+        size += len(event.text)
+    if part:
+        yield part
+
+
+class Committed(NamedTuple):
+    """What may be told of the counters while a transaction is under way: they are as the store has them."""
+
+    totals: dict[str, Any]
+    learned: int
+
+    @classmethod
+    def of(cls, state: EngineState) -> Committed:
+        """A copy, right after a commit."""
+        return cls({name: list(n) if isinstance(n, list) else n for name, n in state.totals.items()}, state.learned)
+
+
+class ChoreFailed(Exception):
+    """A chore raised what no chore should; the transaction is done again without it."""
+
+    def __init__(self, name: str, reason: Exception) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name, self.reason = name, reason
 
 
 class Engine:
@@ -58,7 +108,7 @@ class Engine:
     def __init__(self, database: Database, config: Config, clock: Clock | None = None) -> None:
         self.database, self.config = database, config
         self.clock = clock or Clock()
-        self.state = State(config, self.clock)
+        self.state = EngineState(config, self.clock)
         self.healthy = True
         self.full_until = 0.0
         self.last_error = ""
@@ -68,7 +118,12 @@ class Engine:
         self._wake = threading.Condition()
         self._stopping = False
         self._thread: threading.Thread | None = None
-        self._swept = 0.0
+        self._swept = -SWEEP
+        self._step = 0.0  # by how much the machine's clock was set, if the store does not go by that yet
+        self.failing: dict[str, str] = {}
+        """The chores that failed when they were tried last, and why."""
+        self._postponed: dict[str, float] = {}  # until when a chore that failed is left alone
+        self._skipped: set[str] = set()  # chores that failed in this turn
         self._stale = False  # memory may be ahead of the store, and must be read again
 
     # --- from other threads ------------------------------------------------------------------------------
@@ -81,10 +136,20 @@ class Engine:
             count_all(session)
         with self.database.read() as session:
             self.state.load(session)
+        if self.state.ahead >= STEP:
+            log.warning(
+                "the store was last written %s ahead of this machine's clock, which is wrong now or was wrong then; "
+                "times are those of this machine again.",
+                span(self.state.ahead),
+            )
         with self.database.write() as session:
+            if self.state.ahead >= STEP:
+                follow_clock(session, self.state, -self.state.ahead)
+            begin_now(session, self.clock.now())
             name_store(session, self.state)
             follow_settings(session, self.state)
             self.state.keep(session)
+        self.committed = Committed.of(self.state)
         self._checkpoint_anew()
         warm_up(self.config)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)
@@ -95,7 +160,7 @@ class Engine:
         try:
             with self.database.write() as session:
                 if self.state.checkpoint < int(session.value("SELECT max(seq) FROM checkpoints") or 0):
-                    self._checkpoint(session)
+                    self._save_checkpoint(session)
         except AskanceError as error:
             log.warning("no checkpoint yet, the log has everything: %s", error)
 
@@ -103,7 +168,7 @@ class Engine:
         """Do this in the next transaction, before events."""
         return self._leave(Job(work), self._quick)
 
-    def ingest(self, events: list[Event]) -> Future[Any]:
+    def ingest(self, events: list[ReceivedEvent]) -> Future[Any]:
         """Store and predict these events."""
         return self._leave(Job(None, events), self._bulk)
 
@@ -140,8 +205,14 @@ class Engine:
     def _run(self) -> None:
         while True:
             jobs = self._take()
-            if jobs or self._has_chores():
-                self._turn(jobs)
+            try:
+                if jobs or self._has_chores():
+                    self._turn(jobs)
+            except Exception:  # whatever it is, the next jobs may be better
+                log.exception("a turn failed")
+                for job in jobs:
+                    if not job.future.done():
+                        job.future.set_exception(_broken())
             if self._stopping and not self.waiting:
                 break
         try:
@@ -150,43 +221,62 @@ class Engine:
                 self.state.keep(session)
         except StoreError as error:
             log.warning("no last checkpoint, the log has everything: %s", error)
+        except Exception:
+            log.exception("no last checkpoint, the log has everything")
 
     def _take(self) -> list[Job]:
         with self._wake:
             if not self._quick and not self._bulk and not self._stopping:
                 self._wake.wait(self._patience())
             jobs = [self._quick.popleft() for _ in range(min(GROUP_JOBS, len(self._quick)))]
-            events = 0
-            while self._bulk and (not events or events + len(self._bulk[0].events or ()) <= GROUP_EVENTS):
+            events = size = 0
+            while self._bulk and (
+                not events
+                or (
+                    events + len(self._bulk[0].events or ()) <= GROUP_EVENTS
+                    and size + self._bulk[0].size <= GROUP_BYTES
+                )
+            ):
                 job = self._bulk.popleft()
-                events += len(job.events or ())
+                events, size = events + len(job.events or ()), size + job.size
                 jobs.append(job)
-        return jobs
+        return [job for job in jobs if job.future.running() or job.future.set_running_or_notify_cancel()]
 
     def _patience(self) -> float:
-        if self.state.due is None or self.state.paused or not self.healthy:
+        if self.state.due is None or self.state.paused or not self.healthy or "learn" in self.failing:
             return SWEEP
         return min(SWEEP, max(0.001, self.state.due - self.clock.now()))
 
     def _has_chores(self) -> bool:
-        now = self.clock.now()
-        due = self.state.due is not None and self.state.due <= now and not self.state.paused
-        return due or self._checkpoint_due(now) or now - self._swept >= SWEEP
+        return any(self._is_due(name) for name in CHORES)
+
+    def _is_due(self, name: str) -> bool:
+        """Whether a chore has something to do, and did not fail just now."""
+        now = time.monotonic()
+        if name in self._skipped or self._postponed.get(name, 0.0) > now:
+            return False
+        if name == "learn":
+            return self.state.due is not None and self.state.due <= self.clock.now() and not self.state.paused
+        return self._checkpoint_due() if name == "checkpoint" else now - self._swept >= SWEEP
 
     def _turn(self, jobs: list[Job]) -> None:
-        """One transaction, tried again for a while if the store is away."""
-        began = time.monotonic()
+        """One transaction, tried again while the store is away, for each job as long as it may wait."""
+        self._skipped.clear()
         while True:
             problem = self._refusal() if jobs else None
             if problem is None:
-                problem = self._attempt(jobs, time.monotonic() - began < RETRY_FOR)
+                problem = self._attempt(jobs)
             if problem is None:
                 return
-            if problem.code != "retry":
-                for job in jobs:
-                    job.future.set_exception(problem)
+            if problem is _AT_ONCE:
+                continue
+            late = [job for job in jobs if problem is not _RETRY or time.monotonic() >= job.until]
+            for job in late:
+                job.future.set_exception(_away() if problem is _RETRY else problem)
+            jobs = [job for job in jobs if job not in late]
+            if not jobs:
                 return
-            time.sleep(0.2)
+            time.sleep(PAUSE)
 
     def _refusal(self) -> Problem | None:
         room = self.database.room()
@@ -194,72 +284,118 @@ class Engine:
             return _full(self.database.place)
         return None
 
-    def _attempt(self, jobs: list[Job], again: bool) -> Problem | None:
-        """None: done, every future has its outcome. Otherwise why not; the code ``retry`` asks for another attempt."""
+    def _attempt(self, jobs: list[Job]) -> Problem | None:
+        """None: done, every future has its outcome. Otherwise why not; ``_RETRY`` asks for another attempt."""
         group = self.state.group + 1
         try:
             self._refresh()
             group = self.state.group + 1
+            self._follow_clock()
             with self.database.write() as session:
                 self._stale = True
+                if self._step:
+                    follow_clock(session, self.state, self._step)
+                self.state.begin(session)
                 outcomes = self._work(session, jobs)
-                self._chores(session)
+                done = self._chores(session)
                 self.state.keep(session)
-        except Outcome as error:
-            if not self._committed(group):
-                return self._failed(error, again)
+        except CommitUnknown as error:
+            committed = self._look_up(group, jobs)
+            if committed is None:
+                self.healthy, self.last_error = False, str(error)
+                return _unknown()
+            if not committed:
+                return self._fail(error, jobs)
         except StoreError as error:
-            return self._failed(error, again)
+            return self._fail(error, jobs)
+        except ChoreFailed as failure:
+            return self._postpone(failure)
         except Exception as error:
             return self._broken(error, jobs)
-        self._stale = False
+        if not self.healthy:
+            log.warning("the store answers again.")
+        self.committed = Committed.of(self.state)
+        self._stale, self._step = False, 0.0
         self.healthy, self.last_error = True, ""
         self.groups += 1
-        for job, outcome in zip(jobs, outcomes, strict=True):
+        for name in done:
+            self.failing.pop(name, None)
+        self._put_back(jobs[len(outcomes) :])
+        for job, outcome in zip(jobs, outcomes, strict=False):
             if isinstance(outcome, Problem):
                 job.future.set_exception(outcome)
             else:
                 job.future.set_result(outcome)
         return None
 
+    def _follow_clock(self) -> None:
+        step = self.clock.follow()
+        if step:
+            log.warning("the machine's clock was set %s by %s.", "forward" if step > 0.0 else "back", span(abs(step)))
+            self._step += step
+
     def _work(self, session: Session, jobs: list[Job]) -> list[Any]:
+        """What came of the jobs: of all of them, or of the first ones if they took long and the rest can wait."""
         outcomes: list[Any] = []
-        bulk = [job for job in jobs if job.work is None]
+        began = time.monotonic()
         for job in jobs:
             if job.work is None:
-                continue
+                break
+            if outcomes and time.monotonic() - began > ENOUGH:
+                return outcomes
             try:
                 outcomes.append(job.work(session, self.state))
             except Problem as problem:
-                outcomes.append(problem)
+                outcomes.append(problem.alone())
+        bulk = jobs[len(outcomes) :]
         if bulk:
             results = iter(ingest(session, self.state, [event for job in bulk for event in job.events or ()]))
             outcomes += [[next(results) for _ in job.events or ()] for job in bulk]
         return outcomes
 
-    def _chores(self, session: Session) -> None:
-        learn_due(session, self.state)
-        now = self.clock.now()
-        if now - self._swept >= SWEEP:
-            self.state.look()
-            queue.release_overdue(session, now)
-            queue.expire(session, self.state, now)
-            self.state.note_open(queue.open_asks(session))
-            self._swept = now
-        if self._checkpoint_due(now):
-            self._checkpoint(session)
+    def _put_back(self, jobs: list[Job]) -> None:
+        """Jobs that had no turn are the first to have one."""
+        with self._wake:
+            for job in reversed(jobs):
+                (self._bulk if job.work is None else self._quick).appendleft(job)
 
-    def _checkpoint_due(self, now: float) -> bool:
+    def _chores(self, session: Session) -> list[str]:
+        """Do the chores that are due; which these were."""
+        due = [name for name in CHORES if self._is_due(name)]
+        for name in due:
+            try:
+                CHORES[name](self, session)
+            except (StoreBusy, StoreFull):
+                raise  # which fails whatever is tried now
+            except Exception as error:
+                raise ChoreFailed(name, error) from error
+        return due
+
+    def _learn(self, session: Session) -> None:
+        learn_due(session, self.state)
+
+    def _sweep(self, session: Session) -> None:
+        now = self.clock.now()
+        self.state.look()
+        queue.release_overdue(session, now)
+        queue.expire(session, self.state, now)
+        self.state.note_open(queue.open_asks(session))
+        self._swept = time.monotonic()
+
+    def _checkpoint_due(self) -> bool:
         behind = self.state.seq - self.state.checkpoint
         settings = self.config.server
         return behind >= settings.checkpoint_every or (
-            behind > 0 and now - self.state.checkpoint_time >= settings.checkpoint_seconds
+            behind > 0 and time.monotonic() - self.state.checkpoint_time >= settings.checkpoint_seconds
         )
 
     def _checkpoint(self, session: Session) -> None:
         if self.state.seq > self.state.checkpoint:
-            save_checkpoint(session, self.state.learner, self.state.seq, self.state.learned, self.clock.now())
-            self.state.checkpoint, self.state.checkpoint_time = self.state.seq, self.clock.now()
+            self._save_checkpoint(session)
+
+    def _save_checkpoint(self, session: Session) -> None:
+        save_checkpoint(session, self.state.learner, self.state.seq, self.state.learned, self.clock.now())
+        self.state.checkpoint, self.state.checkpoint_time = self.state.seq, time.monotonic()
 
     # --- when something failed ---------------------------------------------------------------------------
 
@@ -271,9 +407,14 @@ class Engine:
                 self.state.load(session)
             self._stale = False
 
-    def _failed(self, error: StoreError, again: bool) -> Problem:
+    def _fail(self, error: StoreError, jobs: list[Job]) -> Problem:
         """What to tell the clients after a failed transaction."""
+        if self.healthy:
+            log.warning("%s", error)
         self.healthy, self.last_error = False, str(error)
+        if isinstance(error, StoreAway | CommitUnknown):
+            self._stale = True  # nobody kept others from the store meanwhile
+            return _RETRY
         waited = isinstance(error, StoreBusy) and not self._stale  # for the lock, already
         try:
             self.database.recover()
@@ -282,26 +423,37 @@ class Engine:
             error = second
         if isinstance(error, StoreFull):
             self.full_until = time.monotonic() + FULL_PAUSE
-            log.warning("%s", error)
             return _full(self.database.place)
-        if again and not waited and isinstance(error, StoreBusy | Outcome):
+        if isinstance(error, StoreAway) or (isinstance(error, StoreBusy) and not waited):
             return _RETRY
-        log.warning("%s", error)
-        return Problem(
-            "store_busy", "the store does not answer; nothing was changed, try again.", headers={"Retry-After": "5"}
-        )
+        return _away()
 
-    def _committed(self, group: int) -> bool:
-        """Whether the transaction whose commit was cut off has happened."""
-        deadline = time.monotonic() + RETRY_FOR
-        while time.monotonic() < deadline:
+    def _postpone(self, failure: ChoreFailed) -> Problem:
+        """Leave a chore that failed alone for a while; the jobs beside it are done again without it."""
+        self._skipped.add(failure.name)
+        self._postponed[failure.name] = time.monotonic() + CHORE_PAUSE
+        reason = f"{type(failure.reason).__name__}: {failure.reason}"
+        if self.failing.get(failure.name) != reason:  # which is said once, not every ten seconds
+            log.error("the chore %r failed, everything else goes on", failure.name, exc_info=failure.reason)
+            self.failing[failure.name] = reason
+        try:
+            self._refresh()
+        except StoreError as error:
+            self.healthy, self.last_error = False, str(error)
+        return _AT_ONCE
+
+    def _look_up(self, group: int, jobs: list[Job]) -> bool | None:
+        """Whether the transaction whose commit was cut off has happened; None where nobody can tell in time."""
+        until = max((job.until for job in jobs), default=0.0)
+        while True:
             try:
-                self.database.recover()
+                self.database.recover()  # which waits until the connection that was lost has ended
                 with self.database.read() as session:
                     return int(session.value("SELECT value FROM meta WHERE name = 'group'") or 0) >= group
             except StoreError:
-                time.sleep(0.2)
-        return False
+                if time.monotonic() >= until:
+                    return None
+                time.sleep(PAUSE)
 
     def _broken(self, error: Exception, jobs: list[Job]) -> Problem | None:
         """A mistake of ours in one of the jobs: the others go on without it."""
@@ -314,7 +466,15 @@ class Engine:
             for job in jobs:
                 self._turn([job])
             return None
-        return Problem("internal", "something went wrong here; the log of the service has the details.")
+        return _broken()
+
+
+CHORES: dict[str, Callable[[Engine, Session], None]] = {
+    "learn": Engine._learn,
+    "sweep": Engine._sweep,
+    "checkpoint": Engine._checkpoint,
+}
+"""What is done between jobs, in this order; one that fails stops no other."""
 
 
 def warm_up(config: Config) -> None:
@@ -329,8 +489,26 @@ def warm_up(config: Config) -> None:
     give_back()
 
 
-_RETRY = Problem("busy", "again")
-_RETRY.code = "retry"
+_RETRY, _AT_ONCE = Problem("busy", "again"), Problem("busy", "again, at once")
+
+
+def _away() -> Problem:
+    return Problem(
+        "store_busy", "the store does not answer; nothing was changed, try again.", headers={"Retry-After": "5"}
+    )
+
+
+def _unknown() -> Problem:
+    return Problem(
+        "store_busy",
+        "the store went away while this was committed, and whether it was cannot be told yet; send it again with the "
+        "same ids, which count once.",
+        headers={"Retry-After": "5"},
+    )
+
+
+def _broken() -> Problem:
+    return Problem("internal", "something went wrong here; the log of the service has the details.")
 
 
 def _full(place: str) -> Problem:

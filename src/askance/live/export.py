@@ -3,63 +3,86 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
 
 import msgspec
 
 from askance.features.rows import flatten
 from askance.live.clock import iso
 from askance.live.ingest import as_json
-from askance.live.store.database import Row, Session
+from askance.live.states import VALID, one_of
+from askance.live.store.database import Session
+from askance.live.store.schema import AnswerRow, EventRow, Exported, Form, exported_fields
 
 PAGE = 500
-ROWS = (
-    "SELECT e.seq, e.id, e.fields, e.time, e.received, e.predicted, e.probabilities, e.version, e.probability, "
-    "e.audit, e.asked, (SELECT a.seq FROM answers a WHERE a.event = e.seq AND a.state IN ('waiting', 'learned') "
-    "ORDER BY a.seq DESC LIMIT 1) FROM events e WHERE e.seq > ? ORDER BY e.seq LIMIT ?"
+PAGE_BYTES = 1_000_000  # of fields; one event more is taken, however large
+SIZES = "SELECT seq, length(fields) FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+EVENT, ANSWER = dict(exported_fields(EventRow)), dict(exported_fields(AnswerRow))
+EVENTS = (
+    f"SELECT e.seq, (SELECT a.seq FROM answers a WHERE a.event = e.seq AND a.state IN {one_of(VALID)} "
+    f"ORDER BY a.seq DESC LIMIT 1), {', '.join(f'e.{name}' for name in EVENT)} "
+    "FROM events e WHERE e.seq > ? ORDER BY e.seq LIMIT ?"
 )
+ANSWERS = f"SELECT seq, {', '.join(ANSWER)} FROM answers WHERE seq IN ({{}})"
+FORMS: dict[Form, Callable[[Any, list[str]], Any]] = {
+    Form.AS_IT_IS: lambda value, classes: value,
+    Form.JSON: lambda value, classes: None if value is None else msgspec.json.decode(value),
+    Form.MOMENT: lambda value, classes: iso(value),
+    Form.CLASS: lambda value, classes: classes[value],
+    Form.BY_CLASS: lambda value, classes: dict(zip(classes, msgspec.json.decode(value), strict=True)),
+    Form.FLAG: lambda value, classes: bool(value),
+}
 
 
-def rows(session: Session, after: int) -> tuple[list[Row], dict[int, Row]]:
+class EventLine(NamedTuple):
+    """An event of an export: its number, that of its valid answer, and the columns that are shown."""
+
+    seq: int
+    answer: int | None
+    columns: tuple[Any, ...]
+
+
+Values = tuple[Any, ...]
+
+
+def rows(session: Session, after: int) -> tuple[list[EventLine], dict[int, Values]]:
     """A page of events, and the valid answers to them by their numbers."""
-    found = session.all(ROWS, (after, PAGE))
-    numbers = [row[11] for row in found if row[11] is not None]
-    answers = session.select_in(
-        "SELECT seq, id, label, annotator, kind, created, ms, comment FROM answers WHERE seq IN ({})", numbers
-    )
-    return found, {row[0]: row for row in answers}
+    sizes = accumulate(size for _, size in session.all(SIZES, (after, PAGE)))
+    fitting = 1 + sum(1 for _ in takewhile(lambda size: size < PAGE_BYTES, sizes))
+    page = [EventLine(seq, answer, tuple(rest)) for seq, answer, *rest in session.all(EVENTS, (after, fitting))]
+    numbers = [line.answer for line in page if line.answer is not None]
+    return page, {seq: tuple(rest) for seq, *rest in session.select_in(ANSWERS, numbers)}
 
 
-def as_objects(page: list[Row], answers: dict[int, Row], classes: list[str]) -> Iterator[dict[str, Any]]:
+class Shape:
+    """How the columns of a table stand in an object, by what the schema says of them."""
+
+    def __init__(self, shown: dict[str, Exported]) -> None:
+        self._columns = [(*where.path.rpartition(".")[::2], FORMS[where.form]) for where in shown.values()]
+        self.nothing: dict[str, Any] = dict.fromkeys(group or name for group, name, _ in self._columns)
+        """What stands there where there is no such row."""
+
+    def fill(self, values: Values, classes: list[str]) -> dict[str, Any]:
+        """The object with these values of the columns."""
+        found: dict[str, Any] = {}
+        for (group, name, show), value in zip(self._columns, values, strict=True):
+            (found.setdefault(group, {}) if group else found)[name] = show(value, classes)
+        return found
+
+
+OF_EVENT, OF_ANSWER = Shape(EVENT), Shape(ANSWER)
+
+
+def as_objects(page: list[EventLine], answers: dict[int, Values], classes: list[str]) -> Iterator[dict[str, Any]]:
     """Events as objects; what /v1/import reads."""
-    for row in page:
-        chances = msgspec.json.decode(row[6])
-        given = answers.get(row[11]) if row[11] is not None else None
-        yield {
-            "id": row[1],
-            "fields": msgspec.json.decode(row[2]),
-            "time": None if row[3] is None else msgspec.json.decode(row[3]),
-            "received": iso(row[4]),
-            "seq": row[0],
-            "prediction": {
-                "label": classes[row[5]],
-                "probabilities": dict(zip(classes, chances, strict=True)),
-                "model": row[7],
-            },
-            "ask": {"id": row[10], "probability": row[8], "audit": bool(row[9])} if row[10] else None,
-            "label": classes[given[2]] if given else None,
-            "answer": {
-                "answer_id": given[1],
-                "annotator": given[3],
-                "kind": given[4],
-                "created": iso(given[5]),
-                "ms": given[6],
-                "comment": given[7],
-            }
-            if given
-            else None,
-        }
+    for line in page:
+        event = OF_EVENT.fill(line.columns, classes)
+        if not event["ask"]["id"]:
+            event["ask"] = None
+        given = answers.get(line.answer) if line.answer is not None else None
+        yield event | (OF_ANSWER.nothing if given is None else OF_ANSWER.fill(given, classes))
 
 
 CSV_COLUMNS = [
@@ -80,12 +103,12 @@ CSV_COLUMNS = [
 def field_names(session: Session) -> list[str]:
     """The fields of the first events, which become columns; a CSV file must say them before it begins."""
     names: dict[str, None] = {}
-    for (fields,) in session.all("SELECT fields FROM events ORDER BY seq LIMIT 1000"):
+    for (fields,) in session.stream("SELECT fields FROM events ORDER BY seq LIMIT 1000"):
         names.update(dict.fromkeys(flatten(msgspec.json.decode(fields))))
     return list(names)
 
 
-def as_csv(page: list[Row], answers: dict[int, Row], classes: list[str], names: list[str], head: bool) -> str:
+def as_csv(page: list[EventLine], answers: dict[int, Values], classes: list[str], names: list[str], head: bool) -> str:
     """Events as lines of CSV, which ``as_item_again`` reads.
 
     Fields that the first events did not have are in a last column, ``other``, as JSON; so is, in an array, the whole
@@ -95,7 +118,7 @@ def as_csv(page: list[Row], answers: dict[int, Row], classes: list[str], names: 
     for item in as_objects(page, answers, classes):
         flat = flatten(item["fields"])
         other: Any = {name: value for name, value in flat.items() if name not in known}
-        if nested(_without_nothing(flat)) != item["fields"]:
+        if nest(_without_nothing(flat)) != item["fields"]:
             other = [item["fields"]]
         prediction, answer = item["prediction"], item["answer"]
         first = [
@@ -135,14 +158,14 @@ def as_item_again(row: dict[str, str]) -> dict[str, Any]:
         "id": cells.get("id"),
         "time": _value(cells["time"]) if "time" in cells else None,
         "label": cells.get("label"),
-        "fields": other[0] if isinstance(other, list) and other else nested(flat),
+        "fields": other[0] if isinstance(other, list) and other else nest(flat),
     }
 
 
-def nested(flat: dict[str, Any]) -> dict[str, Any]:
+def nest(flat: dict[str, Any]) -> dict[str, Any]:
     """Fields by their full names, each inside those before its dots.
 
-    >>> nested({"sender.country": "fr", "size": 3})
+    >>> nest({"sender.country": "fr", "size": 3})
     {'sender': {'country': 'fr'}, 'size': 3}
     """
     found: dict[str, Any] = {}

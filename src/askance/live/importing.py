@@ -5,54 +5,87 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from askance.errors import InvalidInput
-from askance.live import answers
-from askance.live.body import parse
-from askance.live.engine import Engine
+from askance.live.auth import note
+from askance.live.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
+from askance.live.engine import GROUP_BYTES, Engine, in_parts
+from askance.live.engine_state import EngineState
 from askance.live.export import as_item_again, begins_as_our_csv, is_our_csv
-from askance.live.ingest import Event, as_json, name_of, read_event
-from askance.live.problems import Problem
-from askance.live.state import State
+from askance.live.ingest import ReceivedEvent, as_json, read_event
+from askance.live.labels import class_of, give_label
+from askance.live.problems import Problem, attempt
+from askance.live.quarantine import keep_label
+from askance.live.quarantine_state import is_quarantined
 from askance.live.store.database import Session
+from askance.missing import is_missing
+from askance.stream.buffer import BYTE_ORDER_MARK
 
 CHUNK = 200
 MOST_PROBLEMS = 100
 LONGEST_CELL = 10_000_000
 ENOUGH_TO_TELL = 200
+Given = tuple[int, str, Any]
+"""The number of an item, the id of its event, and its label."""
 
 
-def import_items(engine: Engine, items: Iterable[Any], source: str) -> dict[str, Any]:
-    """Take items in, an event and perhaps its label each; what cannot be used is counted and told."""
-    done = {"events": 0, "duplicates": 0, "labels": 0, "errors": 0}
+def import_items(engine: Engine, items: Iterable[Any], source: str, actor: str) -> dict[str, Any]:
+    """Take items in, an event and perhaps its label each; what cannot be used is counted and told. The labels are of
+    ``source``, and the audit log says that ``actor`` brought them."""
+    done = {"events": 0, "duplicates": 0, "labels": 0, "quarantined": 0, "errors": 0}
     problems: list[dict[str, Any]] = []
     place = 0
-    rest = iter(items)
-    while chunk := list(islice(rest, CHUNK)):
+    for chunk in _chunks(engine, items):
         for number, problem in _import(engine, chunk, source, done):
             done["errors"] += 1
             if len(problems) < MOST_PROBLEMS:
                 problems.append({"item": place + number + 1, "code": problem.code, "detail": problem.detail})
         place += len(chunk)
+    engine.submit(lambda session, state: note(session, state.clock.now(), actor, "import", dict(done))).result()
     return {**done, "problems": problems}
 
 
-def _import(engine: Engine, items: list[Any], source: str, done: dict[str, int]) -> Iterator[tuple[int, Problem]]:
-    read = [_event(engine, item) for item in items]
-    events = [event for event in read if isinstance(event, Event)]
-    outcomes = iter(engine.ingest(events).result() if events else [])
-    labels = []
-    for number, (item, event) in enumerate(zip(items, read, strict=True)):
+def _chunks(engine: Engine, items: Iterable[Any]) -> Iterator[list[tuple[Any, ReceivedEvent | Problem]]]:
+    """Items with their events, as many as are taken in together: few that are large."""
+    chunk: list[tuple[Any, ReceivedEvent | Problem]] = []
+    size = 0
+    for item in items:
+        event = attempt(partial(_event, event_bytes=engine.config.server.event_bytes), item)
+        chunk.append((item, event))
+        size += 0 if isinstance(event, Problem) else len(event.text)
+        if len(chunk) == CHUNK or size >= GROUP_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _import(
+    engine: Engine, chunk: list[tuple[Any, ReceivedEvent | Problem]], source: str, done: dict[str, int]
+) -> Iterator[tuple[int, Problem]]:
+    events = [event for _, event in chunk if isinstance(event, ReceivedEvent)]
+    outcomes = iter([outcome for part in in_parts(events) for outcome in engine.ingest(part).result()])
+    labels, kept = [], []
+    for number, (item, event) in enumerate(chunk):
         outcome = event if isinstance(event, Problem) else next(outcomes)
         if isinstance(outcome, Problem):
             yield number, outcome
             continue
+        if is_quarantined(outcome):
+            done["quarantined"] += 1
+            if not is_missing(item.get("label"), engine.state.classes):
+                kept.append((number, outcome["id"], item["label"]))
+            continue
         done["duplicates" if outcome["duplicate"] else "events"] += 1
-        if item.get("label") is not None:
+        if not is_missing(item.get("label"), engine.state.classes):
             labels.append((number, outcome["id"], item["label"]))
+    if kept:
+        given = engine.submit(lambda session, state: _keep(session, state, source, kept)).result()
+        yield from ((number, outcome) for (number, _, _), outcome in zip(kept, given, strict=True) if outcome)
     if not labels:
         return
     given = engine.submit(lambda session, state: _label(session, state, source, labels)).result()
@@ -63,37 +96,32 @@ def _import(engine: Engine, items: list[Any], source: str, done: dict[str, int])
             done["labels"] += outcome["outcome"] == "accepted" and not outcome["duplicate"]
 
 
-def _event(engine: Engine, item: Any) -> Event | Problem:
-    if isinstance(item, Problem):
-        return item
-    try:
-        if not isinstance(item, dict):
-            raise Problem("invalid", 'a line must be an object such as {"id": "m-1", "fields": {"text": "hello"}}.')
-        given = {name: item[name] for name in ("id", "fields", "time") if item.get(name) is not None}
-        return read_event(given, engine.config.server.event_bytes)
-    except Problem as problem:
-        return problem
+def _event(item: Any, event_bytes: int) -> ReceivedEvent:
+    if not isinstance(item, dict):
+        return read_event(item, event_bytes)
+    given = {name: item[name] for name in ("id", "fields", "time") if item.get(name) is not None}
+    return read_event(given, event_bytes)
 
 
-def _label(session: Session, state: State, source: str, labels: list[tuple[int, str, Any]]) -> list[Any]:
-    outcomes: list[Any] = []
-    for _, event, label in labels:
-        try:
-            outcomes.append(
-                answers.label(session, state, source, name_of(event, "'event'"), _place(state, label), None, False)
-            )
-        except Problem as problem:
-            outcomes.append(problem)
-    return outcomes
+def _label(session: Session, state: EngineState, source: str, labels: list[Given]) -> list[Any]:
+    def give(given: Given) -> dict[str, Any]:
+        """Who imports has the scope ``admin``, or the machine."""
+        return give_label(session, state, source, given[1], _place(state, given[2]), None, False, may_review=True)
+
+    return [attempt(give, label) for label in labels]
 
 
-def _place(state: State, label: Any) -> int:
-    place = state.place_of.get(label) if isinstance(label, str) else None
-    if place is None:
-        raise Problem(
-            "unknown_label", f"the label must be one of {', '.join(state.classes[:20])}; got {str(label)[:40]!r}."
-        )
-    return place
+def _keep(session: Session, state: EngineState, source: str, labels: list[Given]) -> list[Problem | None]:
+    """Keep the labels of events in quarantine with them."""
+    return [
+        attempt(lambda given: keep_label(session, given[1], state.classes[_place(state, given[2])], source), label)
+        for label in labels
+    ]
+
+
+def _place(state: EngineState, label: Any) -> int:
+    is_padded = isinstance(label, str) and label not in state.place_of
+    return class_of(state, label.strip() if is_padded else label)
 
 
 # --- what items look like --------------------------------------------------------------------------------
@@ -160,11 +188,30 @@ def read_file(path: Path, depth: int, label: str = "label") -> Iterator[Any]:
             yield from (as_item(value, label) for value in parse(lines.read(), depth + 1))
             return
         for number, line in enumerate(lines, 1):
+            line = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             if line.strip():
                 try:
                     yield as_item(parse(line, depth), label)
                 except Problem as problem:
                     yield Problem(problem.code, f"line {number} of {path.name!r}: {problem.detail}")
+
+
+def read_body(content: bytes, content_type: str, limits: BodyLimits) -> Iterator[Any]:
+    """The items of a body: a table, an array, or one object a line. What makes all of it unreadable is found before the
+    first item is given; a line that cannot be read is a problem."""
+    if is_table(content, content_type):
+        return read_table(content, limits)
+    if content.lstrip()[:1] == b"[":
+        return _read_documents(check_items(content, limits), limits)
+    if sum(1 for _ in islice(lines_of(content), limits.most + 1)) > limits.most:
+        raise too_many(limits.most)
+    return _read_documents(lines_of(content), limits)
+
+
+def _read_documents(texts: Iterable[bytes], limits: BodyLimits) -> Iterator[Any]:
+    for text in texts:
+        value = parse_line(text, limits)
+        yield value if isinstance(value, Problem) else as_item(value)
 
 
 def is_table(content: bytes, content_type: str) -> bool:
@@ -173,28 +220,57 @@ def is_table(content: bytes, content_type: str) -> bool:
     return is_said or begins_as_our_csv(content[:ENOUGH_TO_TELL].decode("utf-8-sig", "replace"))
 
 
-def read_table(content: bytes, depth: int, most: int) -> list[Any]:
+def read_table(content: bytes, limits: BodyLimits) -> Iterator[Any]:
     """The items of a body that is CSV, at most so many."""
     try:
-        rows = _read_table(io.StringIO(content.decode("utf-8-sig"), newline=""), depth, "label")
-        found = list(islice(rows, most + 1))
+        text = content.decode("utf-8-sig")
+        for number, _ in enumerate(Records(io.StringIO(text, newline=""), limits.largest)):
+            if number > limits.most:
+                raise Problem("invalid", f"there are more than {limits.most:,} lines; send at most so many at a time.")
     except (csv.Error, UnicodeDecodeError) as error:
         raise Problem("malformed", f"the body cannot be read as CSV in UTF-8: {error}.") from None
-    if len(found) > most:
-        raise Problem("invalid", f"there are more than {most:,} lines; send at most so many at a time.")
-    return found
+    return _read_table(io.StringIO(text, newline=""), limits.depth, "label", limits.largest)
 
 
-def _read_table(file: TextIO, depth: int, label: str) -> Iterator[Any]:
-    csv.field_size_limit(LONGEST_CELL)
-    rows = csv.DictReader(file)
-    is_ours = is_our_csv(list(rows.fieldnames or []))
-    for row in rows:
+class Records:
+    """The records of a CSV file, each a list of cells; one that is longer than so many characters is refused."""
+
+    def __init__(self, file: TextIO, longest: int = LONGEST_CELL) -> None:
+        csv.field_size_limit(LONGEST_CELL)
+        self.longest, self._read = longest, 0
+        self._reader = csv.reader(self._lines(file))
+
+    def _lines(self, file: TextIO) -> Iterator[str]:
+        for line in file:
+            self._read += len(line)
+            if self._read > self.longest:
+                raise csv.Error(f"line {self._reader.line_num + 1} belongs to a record of over {self.longest:,} bytes")
+            yield line
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for record in self._reader:
+            self._read = 0
+            if record:
+                yield record
+
+    @property
+    def line(self) -> int:
+        """The number of the last line read."""
+        return self._reader.line_num
+
+
+def _read_table(file: TextIO, depth: int, label: str, longest: int = LONGEST_CELL) -> Iterator[Any]:
+    records = Records(file, longest)
+    rest = iter(records)
+    head = next(rest, [])
+    is_ours = is_our_csv(head)
+    for record in rest:
+        row = dict(zip(head, record, strict=False))
         if is_ours:
             item = as_item_again(row)
         else:
-            item = as_item({name: cell for name, cell in row.items() if name and cell not in ("", None)}, label)
+            item = as_item({name: cell for name, cell in row.items() if name and cell != ""}, label)
         try:
             yield parse(as_json(item).encode(), depth)  # what no JSON may say, no cell may
         except Problem as problem:
-            yield Problem(problem.code, f"line {rows.line_num}: {problem.detail}")
+            yield Problem(problem.code, f"line {records.line}: {problem.detail}")

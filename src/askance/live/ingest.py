@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 from uuid import uuid4
 
 import msgspec
+from msgspec import Meta
 
 from askance.errors import AskanceError
 from askance.features.rows import FieldError, flatten
 from askance.features.times import seconds_in
-from askance.live.asking import AUDIT, COLD_START
+from askance.live.engine_state import EngineState
+from askance.live.exploration import AUDIT, COLD_START
 from askance.live.learner import Incoming
-from askance.live.problems import Problem, TooManyFields
-from askance.live.state import State
+from askance.live.problems import Problem, TooManyFields, Unusable
+from askance.live.quarantine_state import is_quarantined
+from askance.live.queue import keep_within
+from askance.live.schemas import Checked, Name, RequestBody, read
+from askance.live.states import AskState
 from askance.live.store.database import Session
-from askance.live.tallies import asks_moved
+from askance.live.store.rows import Query, insert
+from askance.live.store.schema import AskRow, EventRow, WidenedRow
+from askance.live.transitions import add_asks
 
-LONGEST_ID = 200
+log = logging.getLogger("askance")
+
 LONGEST_TIME = 64
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
 LEAST_INFORMATIVE = 0.02
@@ -33,7 +42,7 @@ _canonical = msgspec.json.Encoder(order="sorted")
 _LONG_NUMBER = re.compile("[0-9]{19}")
 
 
-class Event(NamedTuple):
+class ReceivedEvent(NamedTuple):
     """An event as it came, checked but for what only the model can tell."""
 
     id: str
@@ -79,38 +88,64 @@ def _by_value(value: Any) -> Any:
     return value
 
 
-def name_of(value: Any, what: str) -> str:
-    """An identifier that a client gave: a word or a whole number."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value or len(value) > LONGEST_ID or not value.isprintable():
-        raise Problem("invalid", f"{what} must be a text of 1 to {LONGEST_ID} printable characters, or a whole number.")
-    return value
+class Moment(Checked[str | float]):
+    """When an event happened, as the sender says: any moment will do, for nothing here goes by it."""
+
+    schema: ClassVar[dict[str, Any]] = {
+        "title": "ISO 8601 such as '2026-05-01T10:00:00Z', or seconds or milliseconds since 1970, in the years 1 to "
+        "9999",
+        "anyOf": [{"type": "string", "maxLength": LONGEST_TIME}, {"type": "number"}],
+    }
+
+    @staticmethod
+    def check(value: Any) -> str | float:
+        is_too_long = isinstance(value, str) and len(value) > LONGEST_TIME
+        try:
+            if is_too_long or not FIRST_MOMENT <= seconds_in(value) < LAST_MOMENT:
+                raise ValueError
+        except OverflowError:
+            raise ValueError from None
+        return value
 
 
-def read_event(item: Any, event_bytes: int) -> Event:
+class NewEvent(RequestBody):
+    """An event as a client sends it."""
+
+    example = '{"id": "m-1", "fields": {"text": "hello"}}'
+    hint = "; what an event says goes into 'fields'"
+    identifier = "id"
+
+    fields: Annotated[dict[str, Any], Meta(description="What the event says: nested objects, texts, numbers, lists.")]
+    id: Annotated[
+        Name | None, Meta(description="The key by which a repetition is known; made up where it is missing.")
+    ] = None
+    time: Annotated[
+        Moment | None,
+        Meta(
+            description="When it happened, as the sender says; a text without an offset is in UTC. Kept and shown as "
+            "it is; nothing goes by it: budgets and the queue have the service's own clock."
+        ),
+    ] = None
+
+
+def read_event(item: Any, event_bytes: int) -> ReceivedEvent:
     """An event from parsed JSON: {"id"?, "fields", "time"?}."""
-    if not isinstance(item, dict):
-        raise Problem("invalid", 'an event must be an object such as {"id": "m-1", "fields": {"text": "hello"}}.')
-    for name in item:
-        if name not in ("id", "fields", "time"):
-            raise Problem(
-                "invalid", f"an event has id, fields and time, but no {name!r}; put what it says into fields."
-            )
-    fields = item.get("fields")
-    if not isinstance(fields, dict):
-        raise Problem("invalid", "'fields' must be an object with the fields of the event.")
-    identifier = name_of(item["id"], "'id'") if item.get("id") is not None else uuid4().hex
-    time = item.get("time")
-    if time is not None:
-        _check_time(time)
-    text = as_json(fields)
+    return check_event(read(NewEvent, item), event_bytes)
+
+
+def check_event(new: NewEvent, event_bytes: int) -> ReceivedEvent:
+    """An event that is small enough and has only numbers that everybody can read."""
+    text = as_json(new.fields)
     size = len(text) if text.isascii() else len(text.encode())
     if size > event_bytes:
         raise Problem("event_too_large", f"the event has {size:,} bytes; at most {event_bytes:,} are taken.")
     if _LONG_NUMBER.search(text):
-        _check_whole_numbers(fields)
-    return Event(identifier, digest_of([fields, time]), fields, text, None if time is None else as_json(time))
+        _check_whole_numbers(new.fields)
+    identifier = new.id.value if new.id else uuid4().hex
+    time = new.time.value if new.time else None
+    return ReceivedEvent(
+        identifier, digest_of([new.fields, time]), new.fields, text, None if time is None else as_json(time)
+    )
 
 
 def _check_whole_numbers(fields: dict[str, Any]) -> None:
@@ -133,59 +168,74 @@ def _check_whole_numbers(fields: dict[str, Any]) -> None:
         level = inner
 
 
-def _check_time(value: Any) -> None:
-    """Refuse what is no moment of the years 1 to 9999; any of them will do, for nothing here goes by it."""
-    try:
-        if isinstance(value, str) and len(value) > LONGEST_TIME:
-            raise ValueError("it is too long")
-        if FIRST_MOMENT <= seconds_in(value) < LAST_MOMENT:
-            return
-    except (ValueError, OverflowError):
-        pass
-    raise Problem(
-        "invalid",
-        "'time' must be ISO 8601 such as '2026-05-01T10:00:00Z', or seconds or milliseconds since 1970, in the years 1 "
-        f"to 9999; got {as_json(value)[:40]}.",
-        field="time",
-    )
+class StoredEvent(NamedTuple):
+    """What is said of an event, as it is stored."""
+
+    id: str
+    digest: bytes
+    seq: int
+    predicted: int
+    probabilities: str
+    version: int
+    asked: int
+    probability: float
+    audit: int
 
 
-COLUMNS = (
-    "seq, id, digest, fields, time, received, predicted, probabilities, scores, version, asked, probability, audit, "
-    "audit_probability"
-)
-INSERT = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * 14)})"
-INSERT_ASK = (
-    "INSERT INTO asks (id, event, why, probability, audit, rank, state, created, expires) "
-    "VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?)"
-)
+class GivenEvent(NamedTuple):
+    """What a client said of an event."""
+
+    fields: str
+    time: str | None
 
 
-def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str, Any] | Problem]:
+STORED = Query(StoredEvent, "events", "WHERE id IN ({})")
+BODY = Query(GivenEvent, "events", "WHERE seq = ?")
+INSERT = insert(EventRow)
+INSERT_WIDENED = insert(WidenedRow)
+
+
+def ingest(session: Session, state: EngineState, events: list[ReceivedEvent]) -> list[dict[str, Any] | Problem]:
     """Store new events with their predictions; answer repetitions with what was said the first time."""
     now = state.clock.now()
     seen: dict[str, tuple[bytes, dict[str, Any] | Problem]] = {}
     digests = {event.id: event.digest for event in events}
-    for row in session.select_in(
-        "SELECT id, digest, seq, predicted, probabilities, version, asked, probability, audit FROM events "
-        "WHERE id IN ({})",
-        digests,
-    ):
-        chances = msgspec.json.decode(row[4])
-        digest = bytes(row[1]) if bytes(row[1]) == digests[row[0]] else _digest_anew(session, row[2])
-        seen[row[0]] = digest, answer(state, row[0], row[2], row[3], chances, row[5], row[6], row[7], row[8])
-    fresh: dict[str, Event] = {}
+    for row in STORED.among(session, digests):
+        chances = msgspec.json.decode(row.probabilities)
+        digest = bytes(row.digest) if bytes(row.digest) == digests[row.id] else _digest_anew(session, row.seq)
+        seen[row.id] = digest, describe_event(state, row, chances)
+    seen |= state.quarantine.find(session, digests)
+    fresh: dict[str, ReceivedEvent] = {}
     for event in events:
         if event.id not in seen and event.id not in fresh:
             fresh[event.id] = event
     new: dict[str, dict[str, Any] | Problem] = dict(_too_new(state, list(fresh.values())))
     taken = [event for event in fresh.values() if event.id not in new]
-    decisions = state.learner.decide([Incoming(event.fields, now) for event in taken], state.seq)
-    rows, asks = [], []
-    for event, decided in zip(taken, decisions, strict=True):
+    outcomes = take_in(session, state, taken, now)
+    for event in taken:
+        outcome = outcomes[event.id]
+        if isinstance(outcome, Unusable):
+            outcome = state.quarantine.enter(session, state.config.server, event, outcome.field, str(outcome), now)
+            state.count("quarantined", int(is_quarantined(outcome)))
+        elif isinstance(outcome, AskanceError):
+            code = "too_many_fields" if isinstance(outcome, TooManyFields) else "invalid"
+            outcome = Problem(code, str(outcome))
+        new[event.id] = outcome
+    return [_outcome(event, seen, fresh, new) for event in events]
+
+
+def take_in(
+    session: Session, state: EngineState, events: list[ReceivedEvent], now: float, are_repeated: bool = False
+) -> dict[str, dict[str, Any] | AskanceError]:
+    """Predict new events and store those that can be; what is said of each, or why it cannot be used."""
+    new: dict[str, dict[str, Any] | AskanceError] = {}
+    incoming = [Incoming(event.fields, now, is_repeated=are_repeated) for event in events]
+    rows: list[EventRow] = []
+    asks: list[AskRow] = []
+    gave_way: list[WidenedRow] = []
+    for event, decided in zip(events, state.learner.decide(incoming, state.seq), strict=True):
         if isinstance(decided, AskanceError):
-            code = "too_many_fields" if isinstance(decided, TooManyFields) else "invalid"
-            new[event.id] = Problem(code, str(decided))
+            new[event.id] = decided
             continue
         state.seq += 1
         ask = 0
@@ -193,37 +243,43 @@ def ingest(session: Session, state: State, events: list[Event]) -> list[dict[str
             state.asks += 1
             ask = state.asks
             rank = rank_of(decided.probabilities, decided.why, now, state.config.queue.freshness)
-            expires = now + state.config.queue.time_to_live
-            asks.append((ask, state.seq, decided.why, decided.probability, int(decided.audit), rank, now, expires))
+            asks.append(AskRow(
+                id=ask, event=state.seq, why=decided.why, probability=decided.probability, audit=int(decided.audit),
+                rank=rank, state=AskState.OPEN, created=now, expires=now + state.config.queue.time_to_live,
+            ))  # fmt: skip
+        gave_way += [WidenedRow(state.seq, name, kind) for name, kind in decided.gave_way.items()]
         chances = [round(chance, 6) for chance in decided.probabilities]
-        rows.append((
-            state.seq, event.id, event.digest, event.text, event.time, now, decided.predicted, as_json(chances),
-            as_json(decided.scores), state.learner.version, ask, decided.probability, int(decided.audit),
-            decided.audit_probability,
-        ))  # fmt: skip
-        new[event.id] = answer(
-            state, event.id, state.seq, decided.predicted, chances, state.learner.version, ask, decided.probability,
-            decided.audit,
+        row = EventRow(
+            id=event.id, fields=event.text, time=event.time, received=now, seq=state.seq, predicted=decided.predicted,
+            probabilities=as_json(chances), version=state.learner.version, asked=ask, probability=decided.probability,
+            audit=int(decided.audit), digest=event.digest, scores=as_json(decided.scores),
+            audit_probability=decided.audit_probability,
         )  # fmt: skip
+        rows.append(row)
+        new[event.id] = describe_event(state, row, chances)
         _count(state, decided)
     if rows:
         session.many(INSERT, rows)
         state.count("events", len(rows))
     if asks:
-        session.many(INSERT_ASK, asks)
+        add_asks(session, asks)
         state.count("asks", len(asks))
-        state.count("audits", sum(ask[2] == AUDIT for ask in asks))
+        state.count("audits", sum(ask.why == AUDIT for ask in asks))
         keep_within(session, state)
-    return [_outcome(event, seen, fresh, new) for event in events]
+    if gave_way:
+        session.many(INSERT_WIDENED, gave_way)
+        for _, name, kind in gave_way:
+            log.warning("too many values of the field %r did not fit its kind: it is a %s from here on", name, kind)
+    return new
 
 
 def _digest_anew(session: Session, seq: int) -> bytes:
     """The digest of a stored event; the one beside it may be of a time when 16 and 16.0 had different ones."""
-    ((fields, time),) = session.all("SELECT fields, time FROM events WHERE seq = ?", (seq,))
-    return digest_of([msgspec.json.decode(fields), None if time is None else msgspec.json.decode(time)])
+    (body,) = BODY.all(session, (seq,))
+    return digest_of([msgspec.json.decode(body.fields), None if body.time is None else msgspec.json.decode(body.time)])
 
 
-def _too_new(state: State, events: list[Event]) -> Iterator[tuple[str, Problem]]:
+def _too_new(state: EngineState, events: list[ReceivedEvent]) -> Iterator[tuple[str, Problem]]:
     """Events that bring too many names of fields at once; the first of a stream may bring any."""
     most, known = state.config.server.new_fields, state.learner.features.kinds.keys()
     first: set[str] = set()
@@ -248,22 +304,23 @@ def _too_new(state: State, events: list[Event]) -> Iterator[tuple[str, Problem]]
 
 
 def _outcome(
-    event: Event,
+    event: ReceivedEvent,
     seen: dict[str, tuple[bytes, dict[str, Any] | Problem]],
-    fresh: dict[str, Event],
+    fresh: dict[str, ReceivedEvent],
     new: dict[str, dict[str, Any] | Problem],
 ) -> dict[str, Any] | Problem:
     if fresh.get(event.id) is event:
         return new[event.id]
     digest, first = seen.get(event.id) or (fresh[event.id].digest, new[event.id])
     if digest != event.digest:
+        where = "kept in quarantine" if is_quarantined(first) else "stored"
         return Problem(
-            "id_reused", f"the event {event.id!r} is stored with another body; an id names one event for ever."
+            "id_reused", f"the event {event.id!r} is {where} with another body; an id names one event for ever."
         )
-    return first if isinstance(first, Problem) else {**first, "duplicate": True}
+    return first if isinstance(first, Problem) or is_quarantined(first) else {**first, "duplicate": True}
 
 
-def _count(state: State, decided: Any) -> None:
+def _count(state: EngineState, decided: Any) -> None:
     state.count_class("predicted", decided.predicted)
     margin = max(decided.probabilities) - sorted(decided.probabilities)[-2]
     for counts in (state.counts, state.totals):
@@ -271,21 +328,18 @@ def _count(state: State, decided: Any) -> None:
         counts["probability"] += decided.probability
 
 
-def answer(
-    state: State, identifier: str, seq: int, predicted: int, chances: list[float], version: int, ask: int,
-    probability: float, audit: Any,
-) -> dict[str, Any]:  # fmt: skip
-    """What is said of one event."""
+def describe_event(state: EngineState, row: EventRow | StoredEvent, chances: list[float]) -> dict[str, Any]:
+    """What is said of one event, whose probabilities are ``chances``."""
     return {
-        "id": identifier,
-        "seq": seq,
-        "label": state.classes[predicted],
+        "id": row.id,
+        "seq": row.seq,
+        "label": state.classes[row.predicted],
         "probabilities": dict(zip(state.classes, chances, strict=True)),
-        "model": version,
-        "asked": bool(ask),
-        "ask": ask or None,
-        "ask_probability": probability,
-        "audit": bool(audit),
+        "model": row.version,
+        "asked": bool(row.asked),
+        "ask": row.asked or None,
+        "ask_probability": row.probability,
+        "audit": bool(row.audit),
         "duplicate": False,
     }
 
@@ -295,16 +349,3 @@ def rank_of(chances: list[float], why: str, now: float, freshness: float) -> flo
     best, second = sorted(chances)[-1:-3:-1]
     informative = 1.0 if why in (AUDIT, COLD_START) else max(LEAST_INFORMATIVE, 1.0 - (best - second))
     return math.log(informative) + now / max(freshness, 1.0)
-
-
-def keep_within(session: Session, state: State) -> None:
-    """At most so many open asks: the least valuable expires first, counted."""
-    excess = session.value("SELECT count(*) FROM asks WHERE state = 'open'") - state.config.queue.most_open
-    if excess > 0:
-        session.execute(
-            "UPDATE asks SET state = 'expired' "
-            "WHERE id IN (SELECT id FROM asks WHERE state = 'open' ORDER BY rank LIMIT ?)",
-            (excess,),
-        )
-        asks_moved(session, "open", "expired", excess)
-        state.count("expired", excess)

@@ -10,29 +10,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 import threading
-import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from math import inf
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from askance.calibration import Calibration
-from askance.errors import AskanceError, InvalidInput, ModelFileError
+from askance.calibration import OnlineCalibration
+from askance.errors import AskanceError, ModelFileError
 from askance.features.assemble import csr
 from askance.features.encoder import Cells
-from askance.features.rows import FieldError, RowFeatures, flatten
+from askance.features.rows import FieldError, Plan, RowFeatures, flatten
+from askance.learner.budget_kinds import HOUR
+from askance.learner.files import from_bytes, to_bytes
+from askance.learner.presets import make_stream_classifier
+from askance.learner.state import SAVED
+from askance.learner.stream_classifier import StreamClassifier
 from askance.learner.trace import Decision
-from askance.live.asking import Exploring, budget_of
-from askance.live.config import ALGORITHM, Asking, Model
-from askance.live.problems import TooManyFields
-from askance.live.watching import Watch
+from askance.live.clock import STEP
+from askance.live.config import ALGORITHM, AskingSettings, ModelSettings
+from askance.live.counts import counted_periods
+from askance.live.exploration import Exploration, budget_of
+from askance.live.problems import TooManyFields, Unusable
+from askance.live.quality_tracker import QualityTracker
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
-FORMAT = 4
+FORMAT = 6
+HOURS_KEPT = 200  # in which something was asked; more if a period is longer
 
 
 class Incoming(NamedTuple):
@@ -44,6 +50,10 @@ class Incoming(NamedTuple):
     was_asked: bool | None = None
     """For one from the log: whether it was asked about. Another model, or another version of this one, may decide
     otherwise when the log is played again, but budgets go by what people were asked."""
+    gave_way: Mapping[str, str] | None = None
+    """For one from the log: the settled fields that got a wider kind with it, and which."""
+    is_repeated: bool = False
+    """Whether it was refused before, so that what is wrong with it is no news."""
 
 
 class Decided(NamedTuple):
@@ -58,6 +68,8 @@ class Decided(NamedTuple):
     """With which it could be asked: 0 where the budget was spent."""
     audit: bool
     audit_probability: float
+    gave_way: Mapping[str, str] = {}
+    """The settled fields that got a wider kind with it, after too many stray values."""
 
 
 class Answer(NamedTuple):
@@ -74,28 +86,21 @@ class Answer(NamedTuple):
     received: float
 
     @classmethod
-    def of(cls, row: Sequence[Any], weight: float) -> Answer:
-        """From the columns ``ANSWERED`` and its weight."""
-        event, label, fields, scores, predicted, audit, received = row
+    def of(cls, row: Any, weight: float) -> Answer:
+        """From a row that has the event and the label of an answer, and the columns of its event, by their names."""
         return cls(
-            event, msgspec.json.decode(fields), label, predicted, msgspec.json.decode(scores), weight, bool(audit),
-            received,
+            row.event, msgspec.json.decode(row.fields), row.label, row.predicted, msgspec.json.decode(row.scores),
+            weight, bool(row.audit), row.received,
         )  # fmt: skip
 
 
-ANSWERED = "e.fields, e.scores, e.predicted, e.audit, e.received"
-"""The columns of an answer's event, after the numbers of the event and the label."""
-
-
-def classifier(model: Model, asking: Asking) -> Any:
+def classifier(model: ModelSettings, asking: AskingSettings) -> Any:
     """The classifier that the settings ask for. What waits for an answer is kept in the store, so it keeps nothing."""
-    import askance
-
     parameters = {"intercept": True, **model.parameters}
     if model.algorithm == ALGORITHM and not parameters.keys() & {"objective", "costs"}:
         parameters["objective"] = "accuracy"  # it is judged by that, and suggests what is most probable
-    return askance.make(
-        model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, keep=0,
+    return make_stream_classifier(
+        model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, max_pending=0,
         budget=budget_of(asking), **parameters,
     )  # fmt: skip
 
@@ -103,7 +108,7 @@ def classifier(model: Model, asking: Asking) -> Any:
 class Learner:
     """Predicts, decides what is asked, learns."""
 
-    def __init__(self, model: Model, asking: Asking, most_fields: int = 10_000) -> None:
+    def __init__(self, model: ModelSettings, asking: AskingSettings, most_fields: int = 10_000) -> None:
         self.model = model
         self._lock = threading.RLock()  # a prediction borrows the running statistics for a moment
         self.classes = list(model.classes)
@@ -111,13 +116,18 @@ class Learner:
         self.most_fields = most_fields
         self.features = RowFeatures(model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams)
         self.clf: Any = classifier(model, asking)
-        self.exploring = Exploring(asking, len(self.classes))
-        self.calibration = Calibration()
-        self.watch = Watch(self.classes)
+        self.exploring = Exploration(asking, len(self.classes))
+        self.calibration = OnlineCalibration()
+        self.tracker = QualityTracker(self.classes)
+        self.time = -inf
+        """When the last event came."""
+        self.asked_in: dict[int, int] = {}
+        """Questions by the hour of their event, of the last hours that had any."""
+        self._periods = counted_periods()
         self.version = 0
         """The number of the last answer learned."""
 
-    def follow(self, asking: Asking) -> None:
+    def follow(self, asking: AskingSettings) -> None:
         """Ask as much as these settings say from now on."""
         with self._lock:
             self.exploring.settings = asking
@@ -135,73 +145,100 @@ class Learner:
             return self._decide_all(events, after)
 
     def _decide_all(self, events: Sequence[Incoming], after: int) -> list[Decided | AskanceError]:
-        cells, taken = Cells(), list[Incoming]()
+        cells, taken = Cells(), list[tuple[Incoming, Plan]]()
         outcomes: list[Decided | AskanceError | None] = []
         decided: list[Decided] = []
         for event in events:
             try:
-                flat = flatten(event.fields)
-                if any(name not in self.features.kinds for name in flat):  # the model may become wider: at this event
-                    decided += self._decide(cells, taken, after + len(decided))
-                    cells, taken = Cells(), []
-                self._add(cells, flat)
+                plan = self._plan(event)
             except (FieldError, AskanceError) as error:
-                outcomes.append(error if isinstance(error, AskanceError) else InvalidInput(str(error)))
+                outcomes.append(error if isinstance(error, AskanceError) else Unusable.of(error))
                 continue
+            if plan.kinds:  # the model may become wider: at this event
+                decided += self._decide(cells, taken, after + len(decided))
+                cells, taken = Cells(), []
+            self.features.take(cells, plan)
             outcomes.append(None)
-            taken.append(event)
+            taken.append((event, plan))
         decided += self._decide(cells, taken, after + len(decided))
         decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
 
-    def _add(self, cells: Cells, flat: dict[str, Any]) -> None:
-        """Add a row to others; one that cannot be used changes nothing, not even the list of fields."""
+    def _plan(self, event: Incoming) -> Plan:
+        """What an event becomes; one that cannot be used changes nothing but the count of stray values."""
+        flat = flatten(event.fields)
         known = self.features.kinds
-        before = len(known)
-        if len(known.keys() | flat.keys()) > self.most_fields:
+        if len(known) + len(flat) > self.most_fields and len(known.keys() | flat.keys()) > self.most_fields:
             raise TooManyFields(
                 f"the event brings the number of different fields above {self.most_fields:,}; "
                 "are there identifiers among the names of the fields?"
             )
-        try:
-            self.features.add(cells, flat)
-        except FieldError:
-            if len(known) > before:
-                kept = self.features.to_dict()
-                self.features = RowFeatures.from_dict({**kept, "fields": kept["fields"][:before]})
-            raise
+        plan = self.features.plan(flat, event.gave_way, is_from_log=event.was_asked is not None)
+        if plan.error is not None:
+            if not event.is_repeated:
+                self.features.strays.add(plan.strays)
+            raise plan.error
+        return plan
 
-    def _decide(self, cells: Cells, taken: list[Incoming], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, taken: list[tuple[Incoming, Plan]], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         starts, columns, values = self.features.encoder.rows(cells)
         self._widen()
         bounds = starts.tolist()
+        ask_next = self.clf.asker(starts, columns, values)
         decided = []
-        for row, event in enumerate(taken):
+        for row, (event, plan) in enumerate(taken):
             x = columns[bounds[row] : bounds[row + 1]], values[bounds[row] : bounds[row + 1]]
             explore = self.exploring.level
-            decision: Decision = self.clf.ask(x, event.received, explore)
+            self._follow_clock(event.received)
+            decision: Decision = ask_next(event.received, explore)
             if event.was_asked not in (None, decision.asked):
-                self.clf.recount(self.clf.labels_asked_ + event.was_asked - decision.asked)
+                self.clf.set_labels_asked(self.clf.labels_asked_ + event.was_asked - decision.asked)
+            if decision.asked if event.was_asked is None else event.was_asked:
+                self.count_asked()
             scores = self._scores_of(decision, x)
             item = Decided(
                 predicted=self._place[decision.label],
                 probabilities=self.calibration.probabilities(scores),
                 scores=scores,
                 asked=decision.asked,
-                why=self.exploring.decided(decision),
+                why=self.exploring.count_decision(decision),
                 probability=decision.probability,
                 audit=decision.audit,
                 audit_probability=min(explore, decision.probability),  # 0 where the budget is spent
+                gave_way=plan.gave_way,
             )
-            self.watch.event(after + 1 + row, item.predicted, item.probabilities, item.probability, item.asked)
+            self.tracker.event(after + 1 + row, item.predicted, item.probabilities, item.probability, item.asked)
             decided.append(item)
         return decided
 
+    def _follow_clock(self, received: float) -> None:
+        """Where the clock was set back, or comes to an hour, a day or so once more, budgets go by what was asked
+        in it."""
+        if received < self.time - STEP or any(
+            received // length != self.time // length and self._asked_since(received // length * length, length)
+            for length in self._periods
+        ):
+            asked = {length: self._asked_since(received // length * length, length) for length in self._periods}
+            self.clf.move_time(received, asked)
+            self.time = received
+        self.time = max(self.time, received)
+
+    def _asked_since(self, start: float, length: int) -> int:
+        """Questions about events of the period of this length that begins at ``start``."""
+        return sum(asked for hour, asked in self.asked_in.items() if start <= hour * HOUR < start + length)
+
+    def count_asked(self) -> None:
+        """Count a question of the hour of the last event."""
+        hour = int(self.time // HOUR)
+        if hour not in self.asked_in and len(self.asked_in) >= max(HOURS_KEPT, self._periods[-1] // HOUR):
+            del self.asked_in[next(iter(self.asked_in))]
+        self.asked_in[hour] = self.asked_in.get(hour, 0) + 1
+
     def _scores_of(self, decision: Decision, x: tuple[np.ndarray, np.ndarray]) -> list[float]:
         """A score for the second of two classes, or one for each of several, of the event decided on just now."""
-        if hasattr(self.clf, "predict_proba"):
+        if self.clf.update.probabilistic:
             return self._scores(*x)
         scores: list[float] = self.clf.scores_.tolist()
         if len(scores) == 1:
@@ -220,7 +257,7 @@ class Learner:
         """The same, of any event, which leaves no trace."""
         X = csr(np.array([0, len(columns)], np.int32), columns, values, self.clf.n_features_in_)
         scores = self.clf.decision_function(X)
-        if hasattr(self.clf, "predict_proba"):
+        if self.clf.update.probabilistic:
             scores = 1.7 * scores  # a probit's spread as a logistic one's
         return list(np.ravel(scores).tolist())
 
@@ -231,23 +268,17 @@ class Learner:
         with self._lock:
             self.clf.tell(self.encode(answer.fields), self.classes[answer.label], weight=answer.weight)
             self.calibration.learn(answer.scores, answer.label, answer.weight)
-            self.exploring.learned(answer.label)
-            self.watch.answer(
+            self.exploring.count_answer(answer.label)
+            self.tracker.answer(
                 answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received
             )
 
-    def encode(self, fields: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """One event, with the running statistics left as they are; fields never seen are left out."""
-        known, scaling = self.features.kinds, self.features.encoder.scaling
-        flat = {name: value for name, value in flatten(fields).items() if name in known}
-        kept = scaling.to_dict()
-        cells = Cells()
-        try:
-            self.features.add(cells, flat)
-            _, columns, values = self.features.encoder.rows(cells)
-        finally:
-            scaling.counts, scaling.means, scaling.squares = kept["counts"], kept["means"], kept["squares"]
-        return columns, values
+    def encode(self, fields: Mapping[str, Any], is_from_log: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """One event, with fields and running statistics left as they are.
+
+        Fields never seen are left out, and so are values that would make a kind wider: nothing was learned of them.
+        """
+        return self.features.look_at_row(flatten(fields), self.features.encoder.scaling.as_next, is_from_log)
 
     # --- looking -----------------------------------------------------------------------------------------
 
@@ -255,9 +286,9 @@ class Learner:
         """What the model says of an event now; nothing changes. From any thread."""
         with self._lock:
             try:
-                columns, values = self.encode(fields)
+                columns, values = self.encode(fields, is_from_log=False)
             except FieldError as error:
-                raise InvalidInput(str(error)) from None
+                raise Unusable.of(error) from None
             if not hasattr(self.clf, "n_features_in_"):
                 return 0, [1.0 / len(self.classes)] * len(self.classes)
             scores = self._scores(columns, values)
@@ -279,12 +310,9 @@ class Learner:
         with self._lock:
             return self._dump()
 
-    def _dump(self) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="askance-") as folder:
-            path = Path(folder) / "model"
-            self.clf.save(path)
-            classifier = path.read_bytes()
+    def _dump(self, with_clock: bool = True) -> bytes:
         kept = self.features.to_dict()
+        del kept["strays"]  # they are no part of the log: what gives way to them is
         scaling = {name: array.tolist() for name, array in kept["scaling"].items()}
         document = {
             "format": FORMAT,
@@ -292,45 +320,61 @@ class Learner:
             "features": {**kept, "scaling": scaling},
             "exploring": self.exploring.to_dict(),
             "calibration": self.calibration.to_dict(),
-            "watch": self.watch.to_dict(),
+            "watch": self.tracker.to_dict(),
             "version": self.version,
         }
+        if with_clock:
+            document |= {"time": None if self.time == -inf else self.time, "asked_in": list(self.asked_in.items())}
         head = json.dumps(document, sort_keys=True).encode()
-        return len(head).to_bytes(8, "big") + head + classifier
+        return len(head).to_bytes(8, "big") + head + to_bytes(self.clf)
 
     @classmethod
-    def load(cls, content: bytes, model: Model, most_fields: int = 10_000) -> Learner:
-        """What ``dump`` gave."""
-        import askance
-
+    def load(cls, content: bytes, model: ModelSettings, most_fields: int = 10_000) -> Learner:
+        """What ``dump`` gave, in this version or an earlier one."""
         length = int.from_bytes(content[:8], "big")
         document = json.loads(content[8 : 8 + length])
-        if document["format"] != FORMAT or document["model"] != model.document():
-            raise ValueError("the checkpoint belongs to other settings")
-        new = cls(model, Asking(), most_fields)
-        with tempfile.TemporaryDirectory(prefix="askance-") as folder:
-            path = Path(folder) / "model"
-            path.write_bytes(content[8 + length :])
-            try:
-                new.clf = askance.load(path)
-            except ModelFileError:
-                raise ValueError("its model is damaged, or of another version of askance") from None
+        if document["model"] != model.document():
+            raise ValueError("it belongs to other settings")
+        upgrade(document)
+        new = cls(model, AskingSettings(), most_fields)
+        try:
+            new.clf, _ = from_bytes(content[8 + length :], "its model", StreamClassifier)
+        except ModelFileError as error:
+            raise ValueError(str(error)) from None
         new.features = RowFeatures.from_dict(document["features"])
-        new.exploring = Exploring.from_dict(document["exploring"])
-        new.calibration = Calibration.from_dict(document["calibration"])
-        new.watch = Watch.from_dict(document["watch"])
+        new.exploring = Exploration.from_dict(document["exploring"])
+        new.calibration = OnlineCalibration.from_dict(document["calibration"])
+        new.tracker = QualityTracker.from_dict(document["watch"])
         new.version = document["version"]
+        new.time = -inf if document["time"] is None else document["time"]
+        new.asked_in = dict(document["asked_in"])
         return new
 
     def digest(self) -> str:
-        """A hash of all of it."""
-        return hashlib.sha256(self.dump()).hexdigest()
+        """A hash of all of it but the times of events: the same events teach the same, whenever they come."""
+        with self._lock:
+            return hashlib.sha256(self._dump(with_clock=False)).hexdigest()
 
 
-def pack(content: bytes) -> bytes:
-    """A dump, smaller: most weights are zero."""
-    return zlib.compress(content, 1)
+def upgrade(document: dict[str, Any]) -> None:
+    """Bring the document of an earlier checkpoint to the present format.
+
+    4   the model did not keep the time of the last event, nor how much was asked in which hour; whoever has the
+        log finds both there (see ``checkpoints``)
+    """
+    if document["format"] == 4:
+        document |= {"format": FORMAT, "time": None, "asked_in": []}
+    if document["format"] != FORMAT:
+        raise ValueError(f"it is of format {document['format']}, where this version reads {FORMAT} and 4")
 
 
-def unpack(content: bytes) -> bytes:
-    return zlib.decompress(content)
+def most_model_bytes(model: ModelSettings, width: int) -> int:
+    """How long the file of a classifier for events of so many columns can be, with much to spare."""
+    clf = classifier(model, AskingSettings())
+    update = clf._rules().update
+    n_classes = len(model.classes)
+    sizes = [
+        sum(getattr(state, name).nbytes for name in SAVED)
+        for state in (update.start(n_features + 1, n_classes) for n_features in (width, width + SPARE_COLUMNS))
+    ]
+    return 4 * max(sizes) + 4_000_000 + 10_000 * n_classes

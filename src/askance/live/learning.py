@@ -2,35 +2,67 @@
 
 from __future__ import annotations
 
-from askance.live.learner import ANSWERED, Answer
-from askance.live.state import State
+import time
+from typing import NamedTuple
+
+from askance.live.engine_state import EngineState, next_due
+from askance.live.learner import Answer
+from askance.live.states import AnswerState
 from askance.live.store.database import Session
+from askance.live.store.rows import Query, insert
+from askance.live.store.schema import LearnedRow
+from askance.live.tallies import CountedAnswer
+from askance.live.transitions import move_answer
 
 AT_ONCE = 100
+ENOUGH = 0.1  # seconds after which the rest is left for the next transaction, so that others have their turn
+INSERT = insert(LearnedRow)
 
 
-def learn_due(session: Session, state: State) -> int:
-    """Learn the answers whose grace is over; how many that were."""
+class Due(NamedTuple):
+    """An answer whose grace is over, with what was said of its event when that came."""
+
+    seq: int
+    state: str
+    kind: str
+    event: int
+    annotator: str
+    label: int
+    reason: str | None
+    asked: int
+    probability: float
+    fields: str
+    scores: str
+    predicted: int
+    audit: int
+    received: float
+
+
+DUE = Query(
+    Due,
+    "answers a JOIN events e ON e.seq = a.event",
+    f"WHERE a.state = '{AnswerState.WAITING}' AND a.due <= ? ORDER BY a.seq LIMIT ?",
+)
+
+
+def learn_due(session: Session, state: EngineState) -> int:
+    """Learn answers whose grace is over; how many that were."""
     if state.paused or state.due is None or state.due > state.clock.now():
         return 0
-    rows = session.all(
-        f"SELECT a.seq, e.asked, e.probability, a.event, a.label, {ANSWERED} FROM answers a "
-        "JOIN events e ON e.seq = a.event WHERE a.state = 'waiting' AND a.due <= ? ORDER BY a.seq LIMIT ?",
-        (state.clock.now(), AT_ONCE),
-    )
-    for number, asked, probability, *answered in rows:
-        weight = 1.0 / probability if asked and probability > 0.0 else 1.0
-        answer = Answer.of(answered, weight)
-        state.learner.learn(answer)
+    began = time.monotonic()
+    learned = 0
+    for due in DUE.all(session, (state.clock.now(), AT_ONCE)):
+        weight = 1.0 / due.probability if due.asked and due.probability > 0.0 else 1.0
+        state.learner.learn(Answer.of(due, weight))
         state.seq += 1
         state.learned += 1
         state.learner.version = state.learned
-        session.execute(
-            "INSERT INTO learned (seq, n, answer, event, label, weight) VALUES (?, ?, ?, ?, ?, ?)",
-            (state.seq, state.learned, number, answer.event, answer.label, weight),
-        )
-        session.execute("UPDATE answers SET state = 'learned', due = NULL WHERE seq = ?", (number,))
-    if rows:
-        state.count("learned", len(rows))
-    state.due = session.value("SELECT min(due) FROM answers WHERE state = 'waiting'")
-    return len(rows)
+        session.execute(INSERT, LearnedRow(state.seq, state.learned, due.seq, due.event, due.label, weight))
+        move_answer(session, CountedAnswer.of(due), AnswerState.LEARNED)
+        learned += 1
+        if time.monotonic() - began > ENOUGH:
+            break
+    if learned:
+        state.count("learned", learned)
+    state.due = next_due(session)
+    return learned

@@ -1,33 +1,18 @@
-"""What the libraries take at the start and the service never needs: not loaded, or given back."""
+"""What the compiler holds after the start and the service never needs again: given back.
+
+numba keeps LLVM mapped after the last function is compiled, and the heap keeps what compiling took. To give both back
+makes a service that has just started some 50 MB smaller (``auto``, CPython 3.11, Linux x86-64: 160 MB resident).
+
+Nothing depends on it: without the call the service does the same with more memory.
+"""
 
 from __future__ import annotations
 
 import ctypes
-import importlib
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 MADV_DONTNEED = 4
 COMPILER = "libllvmlite"
-
-
-class Later(ModuleType):
-    """Stands for a module until something in it is wanted."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-def load_less() -> None:
-    """Before scikit-learn is imported, which loads both of these: 140 MB and a second for nothing."""
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
-    sys.modules.setdefault("scipy.stats", Later("scipy.stats"))
 
 
 def give_back() -> None:

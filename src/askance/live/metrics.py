@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from askance.live.engine import CHORES
+from askance.live.states import IN_PLAY
 from askance.live.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -21,6 +23,24 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 WINDOW = 300.0
 PATIENCE = 2.0  # seconds to wait for a store that does not answer: the rest is told all the same
 SHOWN = {"/v1/events": "ingest", "/v1/asks/next": "next", "/v1/asks/{ask}/answer": "answer"}
+
+
+class Shared:
+    """Makes something once for all who wait for it, and never before they asked."""
+
+    def __init__(self, make: Callable[[], Awaitable[bytes]]) -> None:
+        self._make = make
+        self._lock = asyncio.Lock()
+        self._found, self._begun = b"", -1.0
+
+    async def get(self) -> bytes:
+        asked = time.monotonic()
+        async with self._lock:
+            if self._begun <= asked:
+                begun = time.monotonic()
+                self._found = await self._make()
+                self._begun = begun
+            return self._found
 
 
 class Metrics:
@@ -40,6 +60,7 @@ class Metrics:
         self._service = service
         self.stats: dict[str, Any] | None = None
         """What the dashboard shows, as of the last look; None where the store does not answer."""
+        self.shared = Shared(self._refreshed_text)
 
     def seen(self, method: str, path: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -73,6 +94,10 @@ class Metrics:
     def text(self) -> bytes:
         return generate_latest(self.registry)
 
+    async def _refreshed_text(self) -> bytes:
+        await self.refresh()
+        return self.text()
+
 
 def _at(values: list[float], share: float) -> float | None:
     return round(1000 * values[min(len(values) - 1, int(share * len(values)))], 3) if values else None
@@ -89,12 +114,14 @@ class EngineCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         state = self.service.engine.state
-        totals = state.totals
+        totals, learned = self.service.engine.committed
         for name, help_text in (
             ("events", "Events stored."), ("asks", "Questions made."), ("audits", "Questions of the random sample."),
             ("answers", "Answers and labels taken."), ("skips", "Questions skipped."),
             ("expired", "Questions given up."), ("learned", "Answers learned."),
             ("corrections", "Answers taken back after they were learned."),
+            ("quarantined", "Events that could not be encoded, and were kept."),
+            ("replayed", "Events taken in out of quarantine."),
         ):  # fmt: skip
             yield CounterMetricFamily(f"askance_{name}", help_text, value=totals[name])
         predicted = CounterMetricFamily("askance_predicted", "Events by predicted class.", labels=["label"])
@@ -104,9 +131,15 @@ class EngineCollector(Collector):
             labeled.add_metric([label], n_labeled)
         yield predicted
         yield labeled
-        yield GaugeMetricFamily("askance_model_version", "Number of the last answer learned.", value=state.learned)
+        yield GaugeMetricFamily("askance_model_version", "Number of the last answer learned.", value=learned)
         yield GaugeMetricFamily(
             "askance_fields", "Names of fields, of at most server.fields.", value=len(state.learner.features.kinds)
+        )
+        held = state.quarantine
+        yield GaugeMetricFamily("askance_quarantine_events", "Events in quarantine.", value=held.held)
+        yield GaugeMetricFamily("askance_quarantine_bytes", "How large they are.", value=held.bytes)
+        yield CounterMetricFamily(
+            "askance_quarantine_dropped", "Events that were not kept, for lack of room.", value=held.dropped
         )
         yield GaugeMetricFamily(
             "askance_learner_lag_seconds", "How overdue the oldest answer is.", value=self.service.lag()
@@ -114,8 +147,14 @@ class EngineCollector(Collector):
         yield GaugeMetricFamily(
             "askance_jobs_waiting", "Requests the writer has not begun.", value=self.service.engine.waiting
         )
-        yield GaugeMetricFamily("askance_requests_running", "Requests being answered.", value=self.service.running)
+        yield GaugeMetricFamily(
+            "askance_requests_running", "Requests with a token being answered.", value=self.service.slots.total
+        )
         yield GaugeMetricFamily("askance_ready", "1 where /readyz says so.", value=0 if self.service.ready() else 1)
+        failing = GaugeMetricFamily("askance_chore_failing", "1 while a chore of the writer fails.", labels=["chore"])
+        for name in CHORES:
+            failing.add_metric([name], int(name in self.service.engine.failing))
+        yield failing
         yield CounterMetricFamily("askance_commits", "Transactions committed.", value=self.service.engine.groups)
         if self.service.metrics.stats is not None:
             yield from _shown(self.service.metrics.stats)
@@ -124,7 +163,7 @@ class EngineCollector(Collector):
 def _shown(stats: dict[str, Any]) -> Iterator[Metric]:
     """What the dashboard shows; what is not known yet is left out."""
     queue, headline, budget = stats["queue"], stats["accuracy"]["headline"], stats["budget"]
-    yield _gauge("queue", "Questions that wait.", "state", {name: queue[name] for name in ("open", "leased", "parked")})
+    yield _gauge("queue", "Questions that wait.", "state", {state.value: queue[state] for state in IN_PLAY})
     yield _gauge("oldest_question_seconds", "How long the oldest waits, parked ones left out; 0 without any.", "",
                  {"": queue["oldest_seconds"] or 0.0})  # fmt: skip
     known = {"value": headline["estimate"], "low": headline["low"], "high": headline["high"]}
@@ -136,7 +175,7 @@ def _shown(stats: dict[str, Any]) -> Iterator[Metric]:
     level = stats["drift"]["level"]
     yield _gauge("drift", "1 at the present level; unknown: too few random checks so far.", "level",
                  {name: int(name == level) for name in ("unknown", "none", "drift")})  # fmt: skip
-    spans = ("hour", "day", "total")
+    spans = budget["spans"].values()
     yield _gauge("budget_spent", "Questions asked this hour, this day and in all.", "period",
                  {name: budget[name]["spent"] for name in spans})  # fmt: skip
     yield _gauge("budget_limit", "The most there may be, where there is a limit.", "period",

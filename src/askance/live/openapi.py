@@ -1,92 +1,50 @@
-"""The interface as an OpenAPI 3.1 document, made from the routes themselves."""
+"""The interface as an OpenAPI 3.1 document, and as a page, made from the routes themselves."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_origin
+
+import msgspec
 
 import askance
-from askance.live.problems import CODES
-from askance.live.routing import ROUTES, Route
-from askance.live.schemas import SCHEMAS, TEXT, array, ref
+from askance.live import ownership, routes
+from askance.live.config import ServerSettings
+from askance.live.problems import CODES, ProblemDocument
+from askance.live.routing import ROUTES, Items, Route
+from askance.live.schemas import Schema, describe, in_words, schema_of
 
-# What each route takes and gives: (body, response, further responses)
-BODIES: dict[str, Any] = {
-    "ingest": {"anyOf": [ref("Event"), array(ref("Event"), maxItems=1000)]},
-    "predict": ref("Event"),
-    "labels": {"anyOf": [ref("Label"), array(ref("Label"), maxItems=1000)]},
-    "answer": ref("GiveAnswer"),
-    "skip": ref("Skip"),
-    "renew": ref("Lease"),
-    "release": ref("Lease"),
-    "import_lines": array({"type": "object"}),
-}
-RESPONSES: dict[str, Any] = {
-    "ingest": {"anyOf": [ref("Predicted"), ref("Batch")]},
-    "predict": ref("Prediction"),
-    "show": ref("EventDetails"),
-    "labels": {"anyOf": [ref("Labeled"), {"type": "object", "required": ["items", "errors"]}]},
-    "next_asks": ref("Asks"),
-    "answer": ref("Answered"),
-    "skip": ref("Skipped"),
-    "renew": ref("Leased"),
-    "release": ref("Released"),
-    "undo": ref("Undone"),
-    "history": ref("Answers"),
-    "me": ref("Me"),
-    "import_lines": ref("Imported"),
-    "audit": ref("AuditLog"),
-    "pause": ref("ModelState"),
-    "resume": ref("ModelState"),
-    "rebuild_model": ref("ModelState"),
-}
-MEDIA = {
-    "metrics": "text/plain",
-    "live": "text/event-stream",
-    "export_jsonl": "application/x-ndjson",
-    "export_csv": "text/csv",
-}
+JSON, LINES = "application/json", "application/x-ndjson"
+TEXT: Schema = {"type": "string"}
 
 
-def _query(name: str, schema: dict[str, Any], text: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
+class Shapes:
+    """The JSON Schemas of types; those that have a name are kept, and referred to by it."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Schema] = {}
+
+    def of(self, *kinds: Any) -> Schema:
+        """Of one type, or of any of several."""
+        schemas, named = describe(kinds)
+        self.named |= named
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _number(least: int, most: int, default: int) -> dict[str, Any]:
-    return {"type": "integer", "minimum": least, "maximum": most, "default": default}
-
-
-QUERIES: dict[str, list[dict[str, Any]]] = {
-    "next_asks": [
-        _query("n", _number(1, 10, 1), "How many."),
-        _query("exclude", TEXT, "Numbers of asks, with commas between, that the client holds already."),
-    ],
-    "history": [
-        _query("mine", {"enum": ["0", "1"]}, "1: one's own; 0: everybody's (scope admin)."),
-        _query("limit", _number(1, 200, 50), "How many."),
-        _query("cursor", {"type": "string", "pattern": "^[0-9]{1,15}$"}, "The 'next' of the page before."),
-    ],
-    "stats_series": [
-        _query("minutes", _number(1, 525_600, 180), "How far back."),
-        _query("points", _number(2, 1000, 180), "Into how many points, at most."),
-    ],
-    "audit": [_query("limit", _number(1, 1000, 200), "How many.")],
-}
-PATHS: dict[str, dict[str, Any]] = {
-    "event": {"type": "string", "minLength": 1, "description": "The event's id."},
-    "ask": {"type": "integer", "minimum": 0, "maximum": 10**15 - 1, "description": "The ask's number."},
-    "answer": {"type": "string", "minLength": 1, "description": "The answer's id."},
-}
+def documented_routes() -> list[Route]:
+    """The routes that are no pages, in the order of their paths."""
+    return sorted((route for route in ROUTES if not route.is_page), key=lambda route: (route.path, route.method))
 
 
 @cache
 def document() -> dict[str, Any]:
     """The whole of it."""
     paths: dict[str, dict[str, Any]] = {}
-    for route in ROUTES:
-        if not route.is_page:
-            paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
+    shapes = Shapes()
+    for route in documented_routes():
+        paths.setdefault(route.path, {})[route.method.lower()] = operation(route, shapes)
+    shapes.named["ProblemDocument"]["additionalProperties"] = True
     return {
         "openapi": "3.1.0",
         "info": {
@@ -97,7 +55,7 @@ def document() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS,
+            "schemas": shapes.named,
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "session": {"type": "apiKey", "in": "cookie", "name": "askance_session"},
@@ -106,43 +64,58 @@ def document() -> dict[str, Any]:
     }
 
 
-def operation(route: Route) -> dict[str, Any]:
+def body_of(route: Route) -> Any:
+    """The type of the body, or of the items in it; None where there is none, or one that is not JSON alone."""
+    kind = get_args(route.body)[0] if get_origin(route.body) is Items else route.body
+    return None if kind is bytes else kind
+
+
+def operation(route: Route, shapes: Shapes) -> dict[str, Any]:
     """One verb of one path."""
-    name = route.handler.__name__
     found: dict[str, Any] = {
-        "operationId": name,
+        "operationId": route.handler.__name__,
         "summary": route.summary,
         "parameters": [
-            {"name": part, "in": "path", "required": True, "schema": PATHS[part]}
-            for part in re.findall(r"\{(\w+)\}", route.path)
+            {"name": name, "in": "path", "required": True, "schema": schema_of(kind)}
+            for name, kind in route.parts.items()
         ]
-        + QUERIES.get(name, []),
-        "responses": responses(name),
+        + [
+            {"name": field.name, "in": "query", "required": False, "schema": schema_of(field.type)}
+            for field in (msgspec.structs.fields(route.query) if route.query else ())
+        ],
+        "responses": responses(route, shapes),
     }
     if route.scope is not None:
         scope = [] if route.scope == "any" else [route.scope]
         found["description"] = f"Scope: {route.scope}."
         found["security"] = [{"token": scope}, {"session": scope}]
-    if name in BODIES:
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": BODIES[name]}}}
-    if name in ("ingest", "labels"):
-        found["requestBody"]["content"]["application/x-ndjson"] = {"schema": TEXT}
+    if content := _body_content(route, shapes):
+        found["requestBody"] = {"required": True, "content": content}
     return found
 
 
-def responses(name: str) -> dict[str, Any]:
+def _body_content(route: Route, shapes: Shapes) -> dict[str, Any]:
+    """What a body may be, by content type."""
+    if route.body is bytes:
+        objects = {"type": "array", "items": {"type": "object"}}
+        return {JSON: {"schema": objects}, LINES: {"schema": TEXT}, "text/csv": {"schema": TEXT}}
+    if (kind := body_of(route)) is None:
+        return {}
+    one = shapes.of(kind)
+    if get_origin(route.body) is not Items:
+        return {JSON: {"schema": one}}
+    several = {"type": "array", "items": one, "maxItems": ServerSettings.batch_events}
+    return {JSON: {"schema": {"anyOf": [one, several]}}, LINES: {"schema": TEXT}}
+
+
+def responses(route: Route, shapes: Shapes) -> dict[str, Any]:
     """What may come back."""
-    schema = RESPONSES.get(name, ref("Numbers"))
-    media = MEDIA.get(name, "application/json")
-    content = {media: {"schema": TEXT if name in MEDIA else schema}}
-    found: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
-    if name == "ingest":
-        found["201"] = {"description": "A new event.", "content": content}
-    if name == "next_asks":
-        found["204"] = {"description": "No question now; X-Askance-Reason and X-Askance-Detail say why."}
-    if name == "readyz":
-        found["503"] = {"description": "Not ready; the reasons are in the body.", "content": content}
-    problem = {"application/problem+json": {"schema": ref("Problem")}}
+    schema = shapes.of(*route.gives) if route.media == JSON else TEXT
+    found: dict[str, Any] = {"200": {"description": "Done.", "content": {route.media: {"schema": schema}}}}
+    for status, (text, kind) in route.also.items():
+        content = {} if kind is None else {"content": {JSON: {"schema": shapes.of(kind)}}}
+        found[str(status)] = {"description": text, **content}
+    problem = {"application/problem+json": {"schema": shapes.of(ProblemDocument)}}
     found["default"] = {"description": "A problem; its code is stable.", "content": problem}
     return found
 
@@ -164,25 +137,20 @@ def as_markdown() -> str:
     ]
     lines += [
         f"| {route.method} `{route.path}` | {route.scope or '-'} | {route.summary.replace('|', '/')} |"
-        for route in ROUTES
-        if not route.is_page
+        for route in documented_routes()
     ]
-    for route in ROUTES:
-        name = route.handler.__name__
-        if route.is_page or not (name in BODIES or name in QUERIES):
+    for route in documented_routes():
+        body = body_of(route)
+        if route.query is None and body is None:
             continue
         lines += ["", f"## {route.method} `{route.path}`", "", route.summary, ""]
-        lines += [
-            f"- `?{query['name']}=` {_limits(query['schema'])}: {query['description']}"
-            for query in QUERIES.get(name, [])
-        ]
-        for body in BODIES.get(name, {}).get("anyOf", [BODIES[name]] if name in BODIES else [])[:1]:
-            schema = SCHEMAS[body["$ref"].rsplit("/", 1)[1]] if "$ref" in body else {"properties": {}}
-            for field, shape in schema["properties"].items():
-                need = "" if field in schema.get("required", []) else ", may be left out"
-                text = f": {shape['description']}" if "description" in shape else ""
-                lines.append(f"- `{field}` ({_limits(shape)}{need}){text}")
+        if route.query is not None:
+            lines += _fields(route.query, "?", "=")
+        if body is not None:
+            lines += [*_fields(body), "", f"For instance `{body.example}`."]
     lines += [
+        "",
+        *ownership.as_markdown(),
         "",
         "## Errors",
         "",
@@ -198,14 +166,16 @@ def as_markdown() -> str:
     return "\n".join(lines)
 
 
-def _limits(schema: dict[str, Any]) -> str:
-    """A schema in a few words."""
-    if "enum" in schema:
-        return ", ".join(str(value) for value in schema["enum"])
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_limits(part) for part in schema["anyOf"]))
-    kind = schema.get("type", "any")
-    words = " or ".join(kind) if isinstance(kind, list) else kind
-    if "maximum" in schema:
-        words += f" from {schema['minimum']} to {schema['maximum']}"
-    return words
+def _fields(kind: Any, before: str = "", after: str = "") -> Iterator[str]:
+    """The fields of a declared type: what each may be, and what it means."""
+    for field in msgspec.structs.fields(kind):
+        schema = schema_of(field.type)
+        default = f"{field.default} where it is" if field.default.__class__ is int else "may be"
+        need = "" if field.required else f"; {default} left out"
+        text = f": {schema['description']}" if "description" in schema else ""
+        yield f"- `{before}{field.name}{after}` ({in_words(schema)}{need}){text}"
+
+
+if __name__ == "__main__":  # python -m askance.live.openapi > docs/http.md
+    routes.load()
+    print(as_markdown(), end="")

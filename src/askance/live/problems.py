@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from askance.errors import AskanceError, InvalidInput
+from askance.features.rows import FieldError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 CODES = {
     "malformed": 400,
     "unauthenticated": 401,
     "forbidden": 403,
+    "proxied": 403,
     "not_found": 404,
     "unknown_event": 404,
     "unknown_ask": 404,
@@ -20,6 +26,7 @@ CODES = {
     "answer_id_reused": 409,
     "already_answered": 409,
     "already_labeled": 409,
+    "leased": 409,
     "stale_token": 409,
     "not_undoable": 409,
     "other_store": 412,
@@ -41,6 +48,16 @@ CODES = {
 """Every code there is, and the status it comes with."""
 
 
+class ProblemDocument(TypedDict):
+    """What every response that says what is wrong has; some have more, such as the name of a field."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+
+
 class Problem(AskanceError):
     """A request that cannot be done; the sentence says what, where, and what to do."""
 
@@ -49,6 +66,12 @@ class Problem(AskanceError):
         self.code, self.status, self.detail = code, CODES[code], detail
         self.headers = headers or {}
         self.more = more
+
+    def alone(self) -> Problem:
+        """Itself without a trace of how it arose, for whoever keeps it: frames hold whatever was worked on there, the
+        list that keeps the problem among it, and such a circle stays in memory until the next full collection."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self
 
     def document(self) -> dict[str, Any]:
         """The body of the response."""
@@ -63,16 +86,46 @@ class Problem(AskanceError):
         }
 
 
+def attempt(do: Callable[[Item], Result], item: Item | Problem) -> Result | Problem:
+    """What comes of an item, or the problem with it: one that it is already, or that arises."""
+    if isinstance(item, Problem):
+        return item
+    try:
+        return do(item)
+    except Problem as problem:
+        return problem.alone()
+
+
 class TooManyFields(InvalidInput):
     """An event brings the names of fields above the number that a stream may have."""
+
+
+class Unusable(InvalidInput):
+    """An event has a field with a value that its kind cannot take."""
+
+    def __init__(self, sentence: str, field: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+    @classmethod
+    def of(cls, error: FieldError) -> Unusable:
+        return cls(str(error), error.field)
 
 
 class StartError(AskanceError, OSError):
     """The service cannot start: the sentence names the file and the remedy."""
 
 
+class StoreUnreachable(StartError):
+    """The server with the store does not answer; it may be on its way."""
+
+
 class StoreExists(StartError):
-    """A store that was to be created is there already."""
+    """A store that was to be created is there already, at ``place``."""
+
+    def __init__(self, sentence: str, place: str) -> None:
+        super().__init__(sentence)
+        self.place = place
 
 
 class StoreInUse(StartError):

@@ -1,4 +1,8 @@
-"""The queue of questions: leases with fencing tokens, skips, expiry. Every function runs inside a transaction."""
+"""The queue of questions: leases with fencing tokens, skips, expiry. Every function runs inside a transaction.
+
+The table ``asks`` is to the service what ``askance.pending`` is to a classifier. It is a table because questions
+outlive the process and several people work on them at once; ``states`` says which states they have.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,22 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from askance.live.asking import AUDIT, COLD_START
 from askance.live.clock import iso
+from askance.live.engine_state import EngineState
+from askance.live.exploration import AUDIT, COLD_START
 from askance.live.problems import Problem
 from askance.live.spending import spending
-from askance.live.state import State
-from askance.live.store.database import Row, Session
-from askance.live.tallies import asks_moved
+from askance.live.states import IN_PLAY, AskState, one_of
+from askance.live.store.database import Session
+from askance.live.store.rows import Query
+from askance.live.transitions import MoveOfAsks, move_ask
 
 FOR_EVER = 1e12
 FAIRLY_SURE = 0.8  # the probability from which a question is not said to be about doubt
-ASK = "a.id, a.event, a.why, a.probability, a.audit, a.state, a.created, a.skips, a.deliveries, a.annotator, a.deadline"
 
 
 class Ask(NamedTuple):
-    """A row of the table of asks."""
+    """A question, as far as the queue goes by it."""
 
     id: int
     event: int
@@ -39,6 +44,45 @@ class Ask(NamedTuple):
         """The fencing token of the last delivery."""
         return f"{self.id}.{self.deliveries}"
 
+    def holder(self, now: float) -> str | None:
+        """Who has it in their hands: nobody once the lease has run out."""
+        is_held = self.state == AskState.LEASED and (self.deadline is None or now < self.deadline)
+        return self.annotator if is_held else None
+
+
+BY_NUMBER = Query(Ask, "asks a", "WHERE a.id = ?")
+LEASED_TO = Query(
+    Ask,
+    "asks a",
+    f"WHERE a.state = '{AskState.LEASED}' AND a.annotator = ? ORDER BY a.deadline, a.rank DESC, a.id DESC",
+)
+PUT_OFF_UNTIL_NOW = Query(
+    Ask,
+    "set_aside s JOIN asks a ON a.id = s.ask",
+    f"WHERE s.annotator = ? AND s.until <= ? AND a.state = '{AskState.OPEN}' ORDER BY s.until LIMIT ?",
+)
+OPEN_FOR = Query(
+    Ask,
+    "asks a",
+    f"WHERE a.state = '{AskState.OPEN}' "
+    "AND NOT EXISTS (SELECT 1 FROM set_aside s WHERE s.ask = a.id AND s.annotator = ? AND s.until > ?) "
+    "ORDER BY a.rank DESC, a.id DESC LIMIT ?",
+)
+COUNT_OPEN = f"SELECT count(*) FROM asks WHERE state = '{AskState.OPEN}'"
+LENGTHS = f"SELECT state, count(*) FROM asks WHERE state IN {one_of(IN_PLAY)} GROUP BY state"
+COUNT_LEASED_TO = f"SELECT count(*) FROM asks WHERE state = '{AskState.LEASED}' AND annotator = ?"
+PUT_OFF = (
+    "SELECT count(*), min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
+    f"WHERE s.annotator = ? AND s.until > ? AND s.until < ? AND a.state = '{AskState.OPEN}'"
+)
+RELEASE = MoveOfAsks([AskState.LEASED], AskState.OPEN, "deadline <= ?")
+EXPIRE_LEAST = MoveOfAsks(
+    [AskState.OPEN],
+    AskState.EXPIRED,
+    f"id IN (SELECT id FROM asks WHERE state = '{AskState.OPEN}' ORDER BY rank LIMIT ?)",
+)
+EXPIRE = MoveOfAsks([AskState.OPEN, AskState.PARKED], AskState.EXPIRED, "expires <= ?")
+
 
 class Nothing(NamedTuple):
     """Why there is nothing to label now, and when to come back."""
@@ -50,77 +94,75 @@ class Nothing(NamedTuple):
 
 def find(session: Session, ask: int) -> Ask:
     """The ask of this number."""
-    row = session.one(f"SELECT {ASK} FROM asks a WHERE a.id = ?", (ask,))
-    if row is None:
+    found = BY_NUMBER.one(session, (ask,))
+    if found is None:
         raise Problem("unknown_ask", f"there is no ask {ask}.")
-    return Ask(*row)
+    return found
+
+
+def is_passed_on(ask: Ask, annotator: str, token: str, now: float) -> bool:
+    """Whether an ask that was delivered with this token is in somebody else's hands by now.
+
+    Whoever never had it is refused: what another person holds is theirs until they answer, give it back, or run out of
+    time. An older delivery says that its receiver had it before them.
+    """
+    holder = ask.holder(now)
+    if holder is None or holder == annotator:
+        return False
+    number, _, delivery = token.partition(".")
+    if int(number) == ask.id and 1 <= int(delivery) < ask.deliveries:
+        return True
+    until = "" if ask.deadline is None else f" until {iso(ask.deadline)}"
+    raise Problem(
+        "leased", f"ask {ask.id} is in the hands of {holder}{until}; take another question with /v1/asks/next."
+    )
 
 
 def next_asks(
-    session: Session, state: State, annotator: str, n: int, held: frozenset[int]
+    session: Session, state: EngineState, annotator: str, n: int, held: frozenset[int]
 ) -> tuple[list[dict[str, Any]], dict[str, int]] | Nothing:
     """Lease up to ``n`` asks to an annotator; those leased to them, but not ``held`` by the page, come first."""
     now = state.clock.now()
     release_overdue(session, now)
-    mine = session.all(
-        f"SELECT {ASK} FROM asks a WHERE a.state = 'leased' AND a.annotator = ? "
-        "ORDER BY a.deadline, a.rank DESC, a.id DESC",
-        (annotator,),
-    )
-    chosen = [ask for ask in (Ask(*row) for row in mine) if ask.id not in held][:n]
+    mine = [ask for ask in LEASED_TO.all(session, (annotator,)) if ask.id not in held][:n]
     deadline = now + state.config.queue.lease
-    if chosen:
-        session.many("UPDATE asks SET deadline = ? WHERE id = ?", [(deadline, ask.id) for ask in chosen])
+    chosen = [move_ask(session, ask, AskState.LEASED, annotator, deadline) for ask in mine]
     if len(chosen) < n:
-        fresh = _open_for(session, annotator, now, n - len(chosen))
-        session.many(
-            "UPDATE asks SET state = 'leased', annotator = ?, deadline = ?, deliveries = deliveries + 1 WHERE id = ?",
-            [(annotator, deadline, ask.id) for ask in fresh],
-        )
-        chosen += [ask._replace(deliveries=ask.deliveries + 1) for ask in fresh]
+        chosen += [
+            move_ask(session, ask, AskState.LEASED, annotator, deadline, is_delivered=True)
+            for ask in _open_for(session, annotator, now, n - len(chosen))
+        ]
     if not chosen:
         return _nothing(session, state, annotator, now)
-    return [shown(session, state, ask._replace(deadline=deadline)) for ask in chosen], lengths(session)
+    return [describe_ask(session, state, ask) for ask in chosen], lengths(session)
 
 
 def _open_for(session: Session, annotator: str, now: float, n: int) -> list[Ask]:
     """Open asks for an annotator: first those they put off until now, then by rank."""
-    returned = session.all(
-        f"SELECT {ASK} FROM set_aside s JOIN asks a ON a.id = s.ask "
-        "WHERE s.annotator = ? AND s.until <= ? AND a.state = 'open' ORDER BY s.until LIMIT ?",
-        (annotator, now, n),
-    )
-    known = {row[0] for row in returned}
-    rest = session.all(
-        f"SELECT {ASK} FROM asks a WHERE a.state = 'open' "
-        "AND NOT EXISTS (SELECT 1 FROM set_aside s WHERE s.ask = a.id AND s.annotator = ? AND s.until > ?) "
-        "ORDER BY a.rank DESC, a.id DESC LIMIT ?",
-        (annotator, now, n + len(known)),
-    )
-    rows: list[Row] = [*returned, *(row for row in rest if row[0] not in known)]
-    return [Ask(*row) for row in rows[:n]]
+    returned = PUT_OFF_UNTIL_NOW.all(session, (annotator, now, n))
+    known = {ask.id for ask in returned}
+    rest = OPEN_FOR.all(session, (annotator, now, n + len(known)))
+    return [*returned, *(ask for ask in rest if ask.id not in known)][:n]
 
 
 def open_asks(session: Session) -> int:
     """How many asks are open."""
-    return int(session.value("SELECT count(*) FROM asks WHERE state = 'open'"))
+    return int(session.value(COUNT_OPEN))
 
 
 def lengths(session: Session) -> dict[str, int]:
     """How many asks are open, leased and parked."""
-    found: dict[str, int] = dict(
-        session.all("SELECT state, count(*) FROM asks WHERE state IN ('open', 'leased', 'parked') GROUP BY state")
-    )
-    return {name: int(found.get(name, 0)) for name in ("open", "leased", "parked")}
+    found: dict[str, int] = dict(session.all(LENGTHS))
+    return {state.value: int(found.get(state, 0)) for state in IN_PLAY}
 
 
-def _nothing(session: Session, state: State, annotator: str, now: float) -> Nothing:
+def _nothing(session: Session, state: EngineState, annotator: str, now: float) -> Nothing:
     length = lengths(session)
-    if length["open"]:
-        return _put_off(session, annotator, now, length["open"])
-    if length["leased"]:
-        own = session.value("SELECT count(*) FROM asks WHERE state = 'leased' AND annotator = ?", (annotator,))
-        whose = "your own hands" if own == length["leased"] else "somebody's hands"
+    if length[AskState.OPEN]:
+        return _put_off(session, annotator, now, length[AskState.OPEN])
+    if length[AskState.LEASED]:
+        own = session.value(COUNT_LEASED_TO, (annotator,))
+        whose = "your own hands" if own == length[AskState.LEASED] else "somebody's hands"
         return Nothing("all_leased", f"Every open question is in {whose}.", 10)
     if not state.totals["events"]:
         return Nothing("waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5)
@@ -134,7 +176,7 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
         f"{number:,} {words}"
         for number, words in (
             (state.totals["expired"], "expired without an answer"),
-            (length["parked"], "parked, since several people were unsure"),
+            (length[AskState.PARKED], "parked, since several people were unsure"),
         )
         if number
     ]
@@ -144,12 +186,7 @@ def _nothing(session: Session, state: State, annotator: str, now: float) -> Noth
 
 def _put_off(session: Session, annotator: str, now: float, n_open: int) -> Nothing:
     """Questions are open, but this annotator skipped them all: which come back to them, and when."""
-    row = session.one(
-        "SELECT count(*), min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
-        "WHERE s.annotator = ? AND s.until > ? AND s.until < ? AND a.state = 'open'",
-        (annotator, now, FOR_EVER),
-    )
-    later, back = row if row is not None else (0, None)
+    ((later, back),) = session.all(PUT_OFF, (annotator, now, FOR_EVER))
     if not later:
         return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", 30)
     which = "every question that is open" if later == n_open else "some questions, and the others wait for other people"
@@ -158,17 +195,29 @@ def _put_off(session: Session, annotator: str, now: float, n_open: int) -> Nothi
     return Nothing("all_skipped", f"You put off {which}; {comes} back to you at {iso(back)}.", wait)
 
 
-def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
+class ShownEvent(NamedTuple):
+    """What the label page gets of an event."""
+
+    id: str
+    seq: int
+    fields: str
+    time: str | None
+    received: float
+    probabilities: str
+    version: int
+
+
+SHOWN_EVENT = Query(ShownEvent, "events", "WHERE seq = ?")
+
+
+def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, Any]:
     """An ask as the label page gets it. The suggestion is the most probable class, where a model that is to find a rare
     class may predict that. Random samples are blind: no suggestion that could sway the answer."""
-    row = session.one(
-        "SELECT id, seq, fields, time, received, probabilities, version FROM events WHERE seq = ?",
-        (ask.event,),
-    )
-    assert row is not None
-    fields = msgspec.json.decode(row[2])
+    event = SHOWN_EVENT.one(session, (ask.event,))
+    assert event is not None
+    fields = msgspec.json.decode(event.fields)
     blind = ask.why in (AUDIT, COLD_START)
-    chances: list[float] = msgspec.json.decode(row[5])
+    chances: list[float] = msgspec.json.decode(event.probabilities)
     chance = max(chances)
     best = chances.index(chance)
     assert ask.deadline is not None
@@ -178,11 +227,11 @@ def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
         "deadline": iso(ask.deadline),
         "seconds_left": round(ask.deadline - state.clock.now(), 3),
         "event": {
-            "id": row[0],
-            "seq": row[1],
+            "id": event.id,
+            "seq": event.seq,
             "fields": fields,
-            "time": None if row[3] is None else msgspec.json.decode(row[3]),
-            "received": iso(row[4]),
+            "time": None if event.time is None else msgspec.json.decode(event.time),
+            "received": iso(event.received),
         },
         "suggestion": None
         if blind
@@ -190,7 +239,7 @@ def shown(session: Session, state: State, ask: Ask) -> dict[str, Any]:
             "label": state.classes[best],
             "probability": chance,
             "probabilities": {label: chances[state.place_of[label]] for label in state.config.classes},
-            "model": row[6],
+            "model": event.version,
         },
         "why": {
             "code": ask.why,
@@ -229,52 +278,48 @@ def how_often(probability: float) -> str:
 
 def release_overdue(session: Session, now: float) -> int:
     """Leases that ended give their asks back; who had one last may renew it as long as nobody else has taken it."""
-    return session.execute(
-        "UPDATE asks SET state = 'open', deadline = NULL WHERE state = 'leased' AND deadline <= ?",
-        (now,),
-    )
+    return RELEASE.apply(session, (now,))
 
 
-def expire(session: Session, state: State, now: float) -> None:
+def expire(session: Session, state: EngineState, now: float) -> None:
     """Asks that waited too long are given up, counted; one in somebody's hands is not taken away."""
-    gone = session.execute(
-        "UPDATE asks SET state = 'expired' WHERE expires <= ? AND state IN ('open', 'parked')", (now,)
-    )
+    gone = EXPIRE.apply(session, (now,))
     if gone:
-        asks_moved(session, "open", "expired", gone)
         state.count("expired", gone)
 
 
-def renew(session: Session, state: State, annotator: str, number: int, token: str) -> dict[str, Any]:
+def keep_within(session: Session, state: EngineState) -> None:
+    """At most so many open asks: the least valuable expires first, counted."""
+    excess = open_asks(session) - state.config.queue.most_open
+    if excess > 0:
+        EXPIRE_LEAST.apply(session, (excess,))
+        state.count("expired", excess)
+
+
+def renew(session: Session, state: EngineState, annotator: str, number: int, token: str) -> dict[str, Any]:
     """Hold on to a lease, or to one that ran out and that nobody took; not to one skipped or given back."""
     now = state.clock.now()
     ask = find(session, number)
-    if ask.state not in ("open", "leased") or ask.annotator != annotator or ask.token != token:
+    if ask.state not in (AskState.OPEN, AskState.LEASED) or ask.annotator != annotator or ask.token != token:
         raise Problem(
             "stale_token", f"the lease {token!r} of ask {number} is no longer yours; take another with /v1/asks/next."
         )
     deadline = now + state.config.queue.lease
-    session.execute(
-        "UPDATE asks SET state = 'leased', annotator = ?, deadline = ? WHERE id = ?", (annotator, deadline, number)
-    )
+    move_ask(session, ask, AskState.LEASED, annotator, deadline)
     return {"ask": number, "token": token, "deadline": iso(deadline), "seconds_left": state.config.queue.lease}
 
 
-def release(session: Session, annotator: str, number: int, token: str) -> dict[str, Any]:
+def release(session: Session, state: EngineState, annotator: str, number: int, token: str) -> dict[str, Any]:
     """Give an ask back before its lease ends."""
     ask = find(session, number)
-    if ask.state != "leased" or ask.annotator != annotator or ask.token != token:
+    is_passed_on(ask, annotator, token, state.clock.now())
+    if ask.state != AskState.LEASED or ask.annotator != annotator or ask.token != token:
         return {"ask": number, "outcome": "stale"}
-    session.execute("UPDATE asks SET state = 'open', annotator = NULL, deadline = NULL WHERE id = ?", (number,))
+    move_ask(session, ask, AskState.OPEN)
     return {"ask": number, "outcome": "released"}
 
 
-def lease_again(session: Session, state: State, annotator: str, ask: Ask) -> dict[str, Any]:
+def lease_again(session: Session, state: EngineState, annotator: str, ask: Ask) -> dict[str, Any]:
     """Give an ask whose answer was taken back to its annotator once more."""
     deadline = state.clock.now() + state.config.queue.lease
-    session.execute(
-        "UPDATE asks SET state = 'leased', annotator = ?, deadline = ?, deliveries = deliveries + 1 WHERE id = ?",
-        (annotator, deadline, ask.id),
-    )
-    asks_moved(session, ask.state, "leased")
-    return shown(session, state, ask._replace(deliveries=ask.deliveries + 1, deadline=deadline, state="leased"))
+    return describe_ask(session, state, move_ask(session, ask, AskState.LEASED, annotator, deadline, is_delivered=True))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
-from askance.live.auth import note
+from askance.live.auth import COMMAND_LINE, note
+from askance.live.checkpoints import fresh_learner, newest_checkpoint, save_checkpoint
 from askance.live.clock import Clock
-from askance.live.config import Asking, Config
+from askance.live.config import Config
 from askance.live.engine import Engine
+from askance.live.engine_state import UPSERT, EngineState, adopt_model, check_model, stored_model
 from askance.live.learner import Learner
-from askance.live.replay import newest_checkpoint, replay, save_checkpoint, taken_back
-from askance.live.state import UPSERT, State, adopt_model, check_model, stored_model
+from askance.live.replay import last_seq, replay, taken_back
 from askance.live.store.database import Database, Session
 from askance.live.tallies import count_all
 
@@ -18,10 +20,10 @@ from askance.live.tallies import count_all
 def rebuild(engine: Engine, actor: str) -> dict[str, Any]:
     """Replay the log without what was taken back, then change over in one transaction."""
     config = engine.config
-    fresh = Learner(config.model, Asking(), config.server.fields)
     with engine.database.read() as session:
+        fresh = fresh_learner(session, config)
         left_out = taken_back(session)
-        reached = _last(session)
+        reached = last_seq(session)
         replay(session, fresh, 0, reached, left_out)
     digest: str = engine.submit(
         lambda session, state: change_over(session, state, fresh, reached, left_out, actor)
@@ -29,29 +31,30 @@ def rebuild(engine: Engine, actor: str) -> dict[str, Any]:
     return {"model": fresh.version, "left_out": len(left_out), "digest": digest, "paused": engine.state.paused}
 
 
-def change_over(session: Session, state: State, fresh: Learner, reached: int, left_out: set[int], actor: str) -> str:
+def change_over(
+    session: Session, state: EngineState, fresh: Learner, reached: int, left_out: set[int], actor: str
+) -> str:
     """Replay what came meanwhile, note what is left out from now on, and use the new model."""
     replay(session, fresh, reached, state.seq, left_out)
     session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(n,) for n in sorted(left_out)])
     session.execute("DELETE FROM checkpoints")
     count_all(session, anew=True)
-    digest = save_checkpoint(session, fresh, state.seq, state.learned, state.clock.now())
+    save_checkpoint(session, fresh, state.seq, state.learned, state.clock.now())
+    digest = fresh.digest()
     note(session, state.clock.now(), actor, "model rebuild", {"left_out": len(left_out), "digest": digest})
+    state.quarantine.take_changes(state.learner)
+    state.quarantine.remind(fresh)
     state.learner = fresh
-    state.checkpoint, state.checkpoint_time = state.seq, state.clock.now()
+    state.checkpoint, state.checkpoint_time = state.seq, time.monotonic()
     return digest
-
-
-def _last(session: Session) -> int:
-    return max(int(session.value(f"SELECT max(seq) FROM {name}") or 0) for name in ("events", "learned", "settings"))
 
 
 def compare(session: Session, config: Config) -> dict[str, Any]:
     """The model by its newest checkpoint and what came after, and by the whole log: are they the same?"""
-    last = _last(session)
-    kept, seq = newest_checkpoint(session, config)
+    last = last_seq(session)
+    kept, seq = newest_checkpoint(session, config, last)
     replay(session, kept, seq, last)
-    fresh = Learner(config.model, Asking(), config.server.fields)
+    fresh = fresh_learner(session, config)
     replay(session, fresh, 0, last)
     digest = fresh.digest()
     return {"model": fresh.version, "left_out": 0, "digest": digest, "same": kept.digest() == digest}
@@ -68,9 +71,9 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
             check_model(session, config)
         if check:
             return compare(session, config)
-        left_out, last = taken_back(session), _last(session)
+        left_out, last = taken_back(session), last_seq(session)
         n = int(session.value("SELECT max(n) FROM learned") or 0)
-        fresh = Learner(config.model, Asking(), config.server.fields)
+        fresh = fresh_learner(session, config)
         replay(session, fresh, 0, last, left_out)
     now = Clock().now()
     with database.write() as session:
@@ -78,6 +81,7 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
         session.execute("DELETE FROM checkpoints")
         session.execute(UPSERT, ("model", config.model.document()))
         count_all(session, anew=True)
-        digest = save_checkpoint(session, fresh, last, n, now)
-        note(session, now, "command line", "model rebuild", {"left_out": len(left_out), "digest": digest})
+        save_checkpoint(session, fresh, last, n, now)
+        digest = fresh.digest()
+        note(session, now, COMMAND_LINE, "model rebuild", {"left_out": len(left_out), "digest": digest})
     return {"model": fresh.version, "left_out": len(left_out), "digest": digest, "same": True}

@@ -1,54 +1,64 @@
 """The model from the log: events, answers and settings in the order of their sequence numbers.
 
-model = f(settings, seed, log[1..n]). A checkpoint is that model at some n, with a hash of its content; a restart loads
-the newest one and replays what came after. A replay from the beginning gives the same bytes.
+model = f(settings, seed, log[1..n]). A checkpoint is that model at some n; a restart loads the newest one and replays
+what came after. A replay from the beginning gives the same bytes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import heapq
-import logging
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from askance.live.config import Asking, Config
-from askance.live.learner import ANSWERED, Answer, Incoming, Learner, pack, unpack
-from askance.live.store.database import Session
+from askance.live.config import AskingSettings
+from askance.live.learner import Answer, Incoming, Learner
+from askance.live.states import TAKEN_BACK, one_of
+from askance.live.store.database import Session, StoreError
+from askance.live.store.rows import Query
+from askance.live.store.schema import SettingsRow, WidenedRow
 
 BATCH = 256
-KEPT = 3  # checkpoints
-log = logging.getLogger("askance")
+LOG = ("events", "learned", "settings")
+"""The tables whose rows share their sequence numbers."""
 
 
-def newest_checkpoint(session: Session, config: Config) -> tuple[Learner, int]:
-    """The newest checkpoint that is sound and its sequence number, or a model that knows nothing and 0."""
-    for seq, digest, content in session.all("SELECT seq, digest, content FROM checkpoints ORDER BY seq DESC"):
-        try:
-            found = unpack(bytes(content))
-            if hashlib.sha256(found).hexdigest() != digest:
-                raise ValueError("its hash differs")
-            return Learner.load(found, config.model, config.server.fields), int(seq)
-        except Exception as error:  # damaged or of another version: an older one, or the log alone, will do
-            log.warning("checkpoint %s is not used, so that more of the log is read again: %s", seq, error)
-    return Learner(config.model, Asking(), config.server.fields), 0
+class LoggedEvent(NamedTuple):
+    """An event as a replay needs it."""
+
+    seq: int
+    fields: str
+    received: float
+    asked: int
 
 
-def save_checkpoint(session: Session, learner: Learner, seq: int, n: int, now: float) -> str:
-    """Keep the model as it is after the log's entry ``seq``."""
-    content = learner.dump()
-    digest = hashlib.sha256(content).hexdigest()
-    session.execute("DELETE FROM checkpoints WHERE seq = ?", (seq,))
-    session.execute(
-        "INSERT INTO checkpoints (seq, n, digest, created, content) VALUES (?, ?, ?, ?, ?)",
-        (seq, n, digest, now, pack(content)),
-    )
-    session.execute(
-        "DELETE FROM checkpoints WHERE seq NOT IN (SELECT seq FROM checkpoints ORDER BY seq DESC LIMIT ?)", (KEPT,)
-    )
-    return digest
+class LoggedAnswer(NamedTuple):
+    """An answer that was learned, with what was said of its event when that came."""
+
+    seq: int
+    n: int
+    weight: float
+    left_out: int
+    event: int
+    label: int
+    fields: str
+    scores: str
+    predicted: int
+    audit: int
+    received: float
+
+
+EVENTS = Query(LoggedEvent, "events", "WHERE seq > ? AND seq <= ? ORDER BY seq")
+ANSWERS = Query(
+    LoggedAnswer, "learned l JOIN events e ON e.seq = l.event", "WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq"
+)
+SETTINGS = Query(SettingsRow, "settings", "WHERE seq > ? AND seq <= ? ORDER BY seq")
+WIDENED = Query(WidenedRow, "widened", "WHERE seq > ? AND seq <= ?")
+
+Entry = LoggedEvent | LoggedAnswer | SettingsRow
+Logged = TypeVar("Logged", LoggedEvent, LoggedAnswer, SettingsRow)
+Found = TypeVar("Found")
 
 
 def replay(
@@ -67,47 +77,69 @@ def replay(
             learner.decide(waiting, seq - len(waiting))
             waiting.clear()
 
+    gave_way: dict[int, dict[str, str]] = {}
+    for row in WIDENED.all(session, (after, until)):
+        gave_way.setdefault(row.seq, {})[row.field] = row.kind
+    streams: list[Iterable[Entry]] = [query.stream(session, (after, until)) for query in (EVENTS, ANSWERS, SETTINGS)]
     last = after
-    for seq, kind, row in heapq.merge(*_streams(session, after, until), key=lambda entry: entry[0]):
-        if kind == "event":
-            waiting.append(Incoming(msgspec.json.decode(row[1]), row[2], was_asked=row[3] > 0))
-            last = seq
+    for entry in heapq.merge(*streams, key=lambda entry: entry.seq):
+        if isinstance(entry, LoggedEvent):
+            event = _readable(_incoming, entry, "event")
+            waiting.append(event if entry.seq not in gave_way else event._replace(gave_way=gave_way[entry.seq]))
+            last = entry.seq
             if len(waiting) >= BATCH:
-                flush(seq)
+                flush(last)
             continue
         flush(last)
-        if kind == "settings":
-            learner.follow(Asking.from_document(row[1]))
+        if isinstance(entry, SettingsRow):
+            learner.follow(_readable(_asking, entry, "setting"))
             continue
-        _, n, weight, skipped, *answered = row
-        if not skipped and n not in left_out:
-            learner.learn(Answer.of(answered, weight))
-        learner.version = n
+        if not entry.left_out and entry.n not in left_out:
+            learner.learn(_readable(_answer, entry, "answer"))
+        learner.version = entry.n
     flush(last)
 
 
-def _streams(session: Session, after: int, until: int) -> list[Iterator[tuple[int, str, Any]]]:
-    between = (after, until)
-    events = session.stream(
-        "SELECT seq, fields, received, asked FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", between
-    )
-    learned = session.stream(
-        f"SELECT l.seq, l.n, l.weight, l.left_out, l.event, l.label, {ANSWERED} FROM learned l "
-        "JOIN events e ON e.seq = l.event WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq",
-        between,
-    )
-    settings = session.stream("SELECT seq, document FROM settings WHERE seq > ? AND seq <= ? ORDER BY seq", between)
-    return [
-        ((row[0], "event", row) for row in events),
-        ((row[0], "learned", row) for row in learned),
-        ((row[0], "settings", row) for row in settings),
-    ]
+def _readable(read: Callable[[Logged], Found], row: Logged, what: str) -> Found:
+    """A row as one of ours; one with values of another type, as only another program can store, is named."""
+    try:
+        return read(row)
+    except (TypeError, ValueError, LookupError, msgspec.DecodeError) as error:
+        raise StoreError(
+            f"the {what} at {row.seq} of the log cannot be read ({str(error).rstrip('.')}); restore a backup."
+        ) from error
+
+
+def _incoming(row: LoggedEvent) -> Incoming:
+    fields = msgspec.json.decode(row.fields, type=dict[str, Any])
+    return Incoming(fields, _number(row.received), was_asked=_number(row.asked) > 0)
+
+
+def _answer(row: LoggedAnswer) -> Answer:
+    for value in (row.event, row.label, row.predicted, row.audit, row.received):
+        _number(value)
+    return Answer.of(row, _number(row.weight))
+
+
+def _asking(row: SettingsRow) -> AskingSettings:
+    return AskingSettings.from_document(row.document)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{str(value)[:40]!r} stands where a number belongs")
+    return value
+
+
+def last_seq(session: Session) -> int:
+    """The sequence number of the log's last entry."""
+    return max(int(session.value(f"SELECT max(seq) FROM {name}") or 0) for name in LOG)
 
 
 def taken_back(session: Session) -> set[int]:
     """The learned rows whose answers were undone or corrected afterwards."""
     rows = session.all(
         "SELECT l.n FROM learned l JOIN answers a ON a.seq = l.answer "
-        "WHERE l.left_out = 0 AND a.state IN ('undone', 'superseded')"
+        f"WHERE l.left_out = 0 AND a.state IN {one_of(TAKEN_BACK)}"
     )
     return {int(row[0]) for row in rows}

@@ -1,203 +1,214 @@
-"""The shapes of requests and responses, as JSON Schema."""
+"""What requests may say, declared once as types: from these a value is read, refused in a sentence, and described.
+
+A body is a ``RequestBody``, what follows the question mark a ``QueryString``, each field with its limits:
+
+    class Skip(RequestBody):
+        token: LeaseToken
+        reason: Literal["unsure", "bad_data", "later"]
+
+``read`` makes one of parsed JSON. Whatever is wrong, the sentence is made here, in the words that docs/http.md has.
+Responses are TypedDicts beside the routes that give them: mypy checks them, and /openapi.json has them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
+import msgspec
+from msgspec import Meta
 
-def obj(required: str = "", extra: bool = False, **properties: Any) -> dict[str, Any]:
-    """An object with these properties, some of them required."""
-    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": extra}
-    return {**found, "required": required.split()} if required else found
+from askance.live.problems import Problem
 
-
-def ref(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def array(items: Any, **more: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items, **more}
-
-
-def nullable(kind: str) -> dict[str, Any]:
-    return {"type": [kind, "null"]}
-
+LONGEST_NAME = 200
+SHOWN = 40  # characters of a value in a sentence
+SHOWN_OF_NAME = 100
+REFERENCE = "#/components/schemas/{name}"
 
 Schema = dict[str, Any]
-TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer"}
-REAL: Schema = {"type": "number"}
-FLAG: Schema = {"type": "boolean"}
-ANY: Schema = {}
-NAME: dict[str, Any] = {
-    "anyOf": [{"type": "string", "minLength": 1, "maxLength": 200}, {"type": "integer"}],
-    "description": "A text of 1 to 200 printable characters, or a whole number.",
-}
-CHANCES = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1}}
-TOKEN = {
-    "type": "string",
-    "pattern": r"^[0-9]{1,18}\.[0-9]{1,18}$",
-    "description": "The fencing token of the delivery.",
-}
+Shape = TypeVar("Shape")
+Value = TypeVar("Value")
 
-PREDICTED: dict[str, Any] = {"label": TEXT, "probabilities": CHANCES, "model": WHOLE}
 
-SCHEMAS: dict[str, Any] = {
-    "Event": obj(
-        "fields",
-        id={**NAME, "description": "The key by which a repetition is known; made up where it is missing."},
-        fields={"type": "object", "description": "What the event says: nested objects, texts, numbers, lists."},
-        time={
-            "type": ["string", "number", "null"],
-            "maxLength": 64,
-            "description": "When it happened, as the sender says: a text of ISO 8601 (UTC where it has no offset), or "
-            "seconds or milliseconds since 1970, in the years 1 to 9999. Kept and shown as it is; nothing goes by it: "
-            "budgets and the queue have the service's own clock.",
-        },
-    ),
-    "Predicted": obj(
-        "id seq label probabilities model asked ask ask_probability audit duplicate",
-        id=TEXT,
-        seq=WHOLE,
-        **PREDICTED,
-        asked=FLAG,
-        ask=nullable("integer"),
-        ask_probability=REAL,
-        audit=FLAG,
-        duplicate=FLAG,
-    ),
-    "Batch": obj(
-        "items accepted duplicates errors",
-        items=array({"type": "object", "required": ["status"]}),
-        accepted=WHOLE,
-        duplicates=WHOLE,
-        errors=WHOLE,
-    ),
-    "Prediction": obj("label probabilities model", **PREDICTED),
-    "EventDetails": obj(
-        "id seq fields time received prediction now ask answers",
-        id=TEXT,
-        seq=WHOLE,
-        fields={"type": "object"},
-        time=ANY,
-        received=TEXT,
-        prediction=ref("Prediction"),
-        now=ref("Prediction"),
-        ask={"type": ["object", "null"]},
-        answers=array(ref("Answer")),
-    ),
-    "Label": obj(
-        "event label",
-        event=NAME,
-        label={**TEXT, "description": "One of the classes."},
-        label_id={
-            **NAME,
-            "description": "Made up where it is missing; by one, a repetition is known even after a correction.",
-        },
-        replace={**FLAG, "description": "Correct an earlier label."},
-    ),
-    "Labeled": obj(
-        "label_id event label outcome duplicate",
-        label_id=TEXT,
-        event=TEXT,
-        label=TEXT,
-        outcome={"enum": ["accepted", "extra"]},
-        learn_at=nullable("string"),
-        duplicate=FLAG,
-    ),
-    "Ask": obj(
-        "id token deadline seconds_left event suggestion why audit explanation skips created",
-        id=WHOLE,
-        token=TOKEN,
-        deadline=TEXT,
-        seconds_left=REAL,
-        event={"type": "object"},
-        suggestion={"type": ["object", "null"], "description": "Nothing for random samples: they are blind."},
-        why=obj(
-            "code probability text", code={"enum": ["uncertain", "audit", "cold_start"]}, probability=REAL, text=TEXT
-        ),
-        audit=FLAG,
-        explanation=array(obj("field word effect", field=TEXT, word=nullable("string"), effect=REAL)),
-        skips=WHOLE,
-        created=TEXT,
-    ),
-    "Asks": obj(
-        "asks queue", asks=array(ref("Ask")), queue=obj("open leased parked", open=WHOLE, leased=WHOLE, parked=WHOLE)
-    ),
-    "GiveAnswer": obj(
-        "answer_id token label",
-        answer_id={**NAME, "description": "Made by the client; the same one gives the same response for ever."},
-        token=TOKEN,
-        label=TEXT,
-        ms={"type": ["integer", "null"], "minimum": 0, "maximum": 86_400_000},
-        comment={"type": ["string", "null"], "maxLength": 2000},
-        supersedes={"anyOf": [*NAME["anyOf"], {"type": "null"}]},
-    ),
-    "Answered": obj(
-        "answer_id ask event label outcome stale_token learn_at",
-        answer_id=TEXT,
-        ask=WHOLE,
-        event=TEXT,
-        label=TEXT,
-        outcome={"enum": ["accepted", "extra"]},
-        stale_token=FLAG,
-        learn_at=nullable("string"),
-    ),
-    "Skip": obj(
-        "token reason",
-        answer_id={"anyOf": [*NAME["anyOf"], {"type": "null"}]},
-        token=TOKEN,
-        reason={"enum": ["unsure", "bad_data", "later"]},
-    ),
-    "Skipped": obj(
-        "answer_id ask event reason outcome",
-        answer_id=TEXT,
-        ask=WHOLE,
-        event=TEXT,
-        reason=TEXT,
-        outcome={"enum": ["returned", "parked", "closed", "later", "extra"]},
-    ),
-    "Lease": obj("token", token=TOKEN),
-    "Leased": obj("ask token deadline seconds_left", ask=WHOLE, token=TOKEN, deadline=TEXT, seconds_left=REAL),
-    "Released": obj("ask outcome", ask=WHOLE, outcome={"enum": ["released", "stale"]}),
-    "Undone": obj(
-        "answer_id outcome ask",
-        answer_id=TEXT,
-        outcome={"enum": ["withdrawn", "correction", "already_undone"]},
-        ask={"anyOf": [ref("Ask"), {"type": "null"}]},
-    ),
-    "Answer": obj(
-        "answer_id kind ask event label reason predicted state annotator ms comment created undoable summary",
-        answer_id=TEXT,
-        kind={"enum": ["answer", "label", "skip"]},
-        ask=nullable("integer"),
-        event=TEXT,
-        label=nullable("string"),
-        reason=nullable("string"),
-        predicted=TEXT,
-        state={"enum": ["waiting", "learned", "extra", "undone", "superseded", "skipped"]},
-        annotator=TEXT,
-        ms=nullable("integer"),
-        comment=nullable("string"),
-        created=TEXT,
-        undoable=FLAG,
-        summary=TEXT,
-    ),
-    "Answers": obj("answers next", answers=array(ref("Answer")), next=nullable("string")),
-    "Numbers": {"type": "object", "description": "Nested numbers; see the dashboard."},
-    "Nothing": obj(),
-    "Me": obj("name scopes open_access classes title store version lease_seconds learn_after", extra=True, name=TEXT),
-    "Imported": obj(
-        "events duplicates labels errors problems",
-        events=WHOLE,
-        duplicates=WHOLE,
-        labels=WHOLE,
-        errors=WHOLE,
-        problems=array({"type": "object"}),
-    ),
-    "AuditLog": obj("entries", entries=array(obj("seq time actor action detail", extra=True))),
-    "ModelState": obj("paused model", extra=True, paused=FLAG, model=WHOLE),
-    "Problem": obj(
-        "type title status code detail", extra=True, type=TEXT, title=TEXT, status=WHOLE, code=TEXT, detail=TEXT
-    ),
-}
+class RequestBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A JSON object that a client sends; one with a name that is not declared is refused."""
+
+    example: ClassVar[str] = "{}"
+    hint: ClassVar[str] = ""
+    """What to do with a name that is not declared."""
+    identifier: ClassVar[str] = ""
+    """The field by which an item among several is called, a ``Name``."""
+
+
+class QueryString(msgspec.Struct):
+    """What follows the question mark; names that are not declared are left alone."""
+
+
+NEWEST = 10**15 - 1
+"""The cursor of a first page that begins with the newest: beyond every number there can be."""
+Cursor = Annotated[
+    str, Meta(pattern=r"^[0-9]{0,15}$", title="the 'next' of the page before", description="Where the page begins.")
+]
+
+
+class Paging(QueryString):
+    """Which page of a list; how long it is, each list says."""
+
+    cursor: Cursor = ""
+
+
+class NoBody(RequestBody):
+    """The body of a request that needs none."""
+
+
+class Checked(Generic[Value]):
+    """A value that takes more than limits: ``check`` gives it or raises ValueError, ``schema`` describes it."""
+
+    schema: ClassVar[Schema]
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    @staticmethod
+    def check(value: Any) -> Any:
+        raise NotImplementedError
+
+
+class Name(Checked[str]):
+    """An identifier that a client gave: a text, or a whole number, which is the same as its digits."""
+
+    schema: ClassVar[Schema] = {
+        "title": f"a text of 1 to {LONGEST_NAME} printable characters, or a whole number",
+        "anyOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}, {"type": "integer"}],
+    }
+
+    @staticmethod
+    def check(value: Any) -> str:
+        text = str(value) if value.__class__ is int else value
+        if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_NAME or not text.isprintable():
+            raise ValueError
+        return text
+
+
+LeaseToken = Annotated[
+    str,
+    Meta(pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$(?!\n)", title="the token that came with the ask, such as '17.1'"),
+]
+AskNumber = Annotated[int, Meta(ge=0, le=10**15 - 1, description="The ask's number.", extra={"code": "unknown_ask"})]
+ClassName = Annotated[str, Meta(title="one of the classes, as a text", extra={"code": "unknown_label"})]
+
+
+# --- a value, or what is wrong with it -------------------------------------------------------------------
+
+
+def read(kind: type[Shape], value: Any, strict: bool = True) -> Shape:
+    """A value of a declared type from parsed JSON, or (not ``strict``) from texts."""
+    try:
+        return msgspec.convert(value, kind, strict=strict, dec_hook=_read_checked)
+    except msgspec.ValidationError:
+        raise _explain(kind, value, strict) from None
+
+
+def read_part(name: str, kind: Any, text: str) -> Any:
+    """What a path has in the place of a name."""
+    try:
+        return msgspec.convert(text, kind, strict=False)
+    except msgspec.ValidationError:
+        raise Problem(_code(kind), f"there is no {name} {text[:SHOWN]!r}.") from None
+
+
+def _read_checked(kind: Any, value: Any) -> Any:
+    return kind(kind.check(value))
+
+
+def _explain(kind: Any, given: Any, strict: bool) -> Problem:
+    """Why a value is none of a declared type: the first reason there is."""
+    if not isinstance(given, dict):
+        return Problem("invalid", f"expected {such_as(kind)}, got {_show(given)}.")
+    fields = msgspec.structs.fields(kind)
+    names = [field.name for field in fields]
+    if strict and (unknown := next((name for name in given if name not in names), None)) is not None:
+        sentence = f"there is no {unknown[:SHOWN_OF_NAME]!r} here; known are: {', '.join(names) or 'none'}{kind.hint}."
+        return Problem("invalid", sentence, field=unknown[:SHOWN_OF_NAME])
+    for field in fields:
+        words = in_words(schema_of(field.type))
+        if field.name not in given:
+            if field.required:
+                return Problem(_code(field.type), f"{field.name!r} is missing; it must be {words}.", field=field.name)
+            continue
+        try:
+            msgspec.convert(given[field.name], field.type, strict=strict, dec_hook=_read_checked)
+        except msgspec.ValidationError:
+            sentence = f"{field.name!r} must be {words}; got {_show(given[field.name])}."
+            return Problem(_code(field.type), sentence, field=field.name)
+    return Problem("invalid", f"expected {such_as(kind)}.")
+
+
+def such_as(kind: Any) -> str:
+    """A body that would do, in words."""
+    return f"an object such as {kind.example}"
+
+
+def _code(kind: Any) -> str:
+    """The code of the problem with a value of this type."""
+    return next((meta.extra["code"] for meta in getattr(kind, "__metadata__", ()) if meta.extra), "invalid")
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else f"a list of {len(value):,}"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= SHOWN else f"a text of {len(value):,} characters"
+    return json.dumps(value)[:SHOWN]
+
+
+# --- types as JSON Schema, and in words ------------------------------------------------------------------
+
+
+def describe(kinds: Iterable[Any]) -> tuple[list[Schema], dict[str, Schema]]:
+    """The JSON Schemas of some types, and by their names those that they refer to; objects have no other names."""
+    found, components = msgspec.json.schema_components(kinds, schema_hook=_schema, ref_template=REFERENCE)
+    for shape in components.values():
+        shape.setdefault("additionalProperties", False)
+    return list(found), components
+
+
+@cache
+def schema_of(kind: Any) -> Schema:
+    """The JSON Schema of a type that refers to no other."""
+    return describe([kind])[0][0]
+
+
+def _schema(kind: Any) -> Schema:
+    return dict(kind.schema)
+
+
+NULL = {"type": "null"}
+_NAMES = {
+    "boolean": "true or false", "number": "a number", "object": "an object", "integer": "a whole number",
+    "string": "a text", "array": "a list",
+}  # fmt: skip
+
+
+def in_words(schema: Schema) -> str:
+    """What a value may be, in a few words; null is as good as nothing.
+
+    >>> in_words({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 1000}, {"type": "null"}]})
+    'a whole number from 0 to 1,000'
+    """
+    if "title" in schema:
+        return str(schema["title"])
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if "anyOf" in schema:
+        return ", or ".join(in_words(part) for part in schema["anyOf"] if part != NULL)
+    words = _NAMES[schema["type"]]
+    if "maximum" in schema:
+        words += f" from {schema['minimum']:,} to {schema['maximum']:,}"
+    if "maxLength" in schema:
+        words += f" of at most {schema['maxLength']:,} characters"
+    if "maxItems" in schema:
+        words += f" of at most {schema['maxItems']:,}, each {in_words(schema['items'])}"
+    return words

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import anyio._backends._asyncio  # noqa: F401  (loaded by the first streamed response, it would hold the others up)
 import uvicorn
 
 from askance.live.auth import is_own_machine
-from askance.live.config import Config
+from askance.live.config import Config, ServerSettings
 from askance.live.engine import Engine
-from askance.live.problems import StartError
+from askance.live.logs import RequestLog
+from askance.live.problems import StartError, StoreUnreachable
 from askance.live.protocol import options
 from askance.live.service import Service
 from askance.live.store import open_store
+from askance.live.store.database import PATIENCE, PAUSE, CommitUnknown, StoreAway
 from askance.live.streams import Streams, check_together
 
 SWITCH_INTERVAL = 0.0005  # the writer's thread must not keep the requests waiting
 BACKLOG = 2048
+RARELY = 50  # collections of the middle generation before a full one, which holds the loop up while an event is large
 
 log = logging.getLogger("askance")
 
@@ -52,30 +58,63 @@ def serve(
     first = configs[0].server
     if len(configs) > 1:
         check_together(list(configs))
-        configs = [replace(config, server=replace(config.server, host=first.host)) for config in configs]
+        configs = [replace(config, server=listening_as(config.server, first)) for config in configs]
     with ExitStack() as engines:
         services = [_open(config, engines) for config in configs]
         sock = listen(first.host, first.port)
         port = sock.getsockname()[1]
         for service in services:
             service.config = replace(service.config, server=replace(service.config.server, port=port))
+        gc.collect()
+        gc.freeze()  # or a full collection would look through the compiler's million objects, for a tenth of a second
+        gc.set_threshold(*gc.get_threshold()[:2], RARELY)
         shown = f"[{first.host}]" if ":" in first.host else first.host
         _run(_serve(services, sock, lambda: ready(f"http://{shown}:{port}", services)))
 
 
+def listening_as(own: ServerSettings, first: ServerSettings) -> ServerSettings:
+    """The settings of one stream among several: the way to it is that of the first."""
+    return replace(own, host=first.host, public_url=first.public_url, trusted_proxies=first.trusted_proxies)
+
+
 def _open(config: Config, engines: ExitStack) -> Service:
-    """Start the engine of a stream; it is stopped with the others."""
-    database = open_store(config.store)
-    engine = Engine(database, config)
-    engines.callback(engine.stop)
-    engine.start()
-    service = Service(config, database, engine)
-    if not is_own_machine(config.server.host) and not service.keys.exist:
-        raise StartError(
-            f"{config.server.host} can be reached from other machines, but there is no token for {config.store!r}; "
-            "make one with 'askance token create', or listen on 127.0.0.1."
-        )
+    """Start the engine of a stream; it is stopped with the others. A store that is away is waited for a while."""
+    until, is_told = time.monotonic() + PATIENCE, False
+    while True:
+        try:
+            return _start(config, engines)
+        except (StoreUnreachable, StoreAway, CommitUnknown) as error:
+            if time.monotonic() >= until:
+                raise StartError(str(error)) from None
+            if not is_told:
+                log.warning("%s It is tried again for %.0f seconds.", error, PATIENCE)
+                is_told = True
+        time.sleep(PAUSE)
+
+
+def _start(config: Config, engines: ExitStack) -> Service:
+    with ExitStack() as own:
+        database = open_store(config.store)
+        engine = Engine(database, config)
+        own.callback(engine.stop)
+        engine.start()
+        service = Service(config, database, engine)
+        _check_access(service)
+        engines.push(own.pop_all())
     return service
+
+
+def _check_access(service: Service) -> None:
+    """Nobody else's machine is served without tokens."""
+    config = service.config
+    if not service.is_open and not service.keys.exist:
+        is_near = is_own_machine(config.server.host)
+        who = "a proxy (server.public_url, server.trusted_proxies)" if is_near else config.server.host
+        remedy = "take these settings out" if is_near else "listen on 127.0.0.1"
+        raise StartError(
+            f"{who} can be reached from other machines, but there is no token for {config.store!r}; "
+            f"make one with 'askance token create', or {remedy}."
+        )
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
@@ -88,7 +127,7 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
         uvloop.run(main)
 
 
-class Server(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """uvicorn's server, which leaves the signals to us and says when it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
@@ -105,8 +144,10 @@ class Server(uvicorn.Server):
 
 
 async def _serve(services: list[Service], sock: socket.socket, ready: Callable[[], None]) -> None:
-    application = services[0] if len(services) == 1 else Streams(services)
-    server = Server(uvicorn.Config(application, **options(services[0].config.server.receipt_seconds)), ready)
+    application = RequestLog(
+        services[0] if len(services) == 1 else Streams(services), services[0].proxies.client_address
+    )
+    server = UvicornServer(uvicorn.Config(application, **options(services[0].config.server.receipt_seconds)), ready)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -121,4 +162,4 @@ async def _serve(services: list[Service], sock: socket.socket, ready: Callable[[
     for service, keys in zip(services, tasks, strict=True):
         service.stopping.set()
         keys.cancel()
-        service.readers.shutdown(wait=False)
+        service.close()

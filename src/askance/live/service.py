@@ -8,20 +8,32 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.responses import RedirectResponse, Response
 
 from askance.live import stats
-from askance.live.auth import COOKIE, EVERYBODY, SCOPES, Keys, Token, User, is_own_machine
-from askance.live.body import too_large, unpacked
+from askance.live.auth import EVERYBODY, SCOPES, Keys, Token, User, cookie_name, is_own_machine, note
+from askance.live.body import SHORT_BYTES, BodyLimits, too_large, unpack_body
 from askance.live.config import Config
 from askance.live.engine import Engine
-from askance.live.limits import Rate
+from askance.live.logs import SCOPE
 from askance.live.metrics import Metrics
 from askance.live.problems import Problem
-from askance.live.routing import ROUTES, Request, Route, Router, problem_response
-from askance.live.store.database import Database, Session, StoreError
+from askance.live.proxies import Proxies
+from askance.live.request_limits import BodyMeter, Memory, Slots, TokenBucket
+from askance.live.routing import (
+    ROUTES,
+    Request,
+    Route,
+    Router,
+    encode,
+    encoded_response,
+    json_response,
+    problem_response,
+)
+from askance.live.store.database import PATIENCE, PAUSE, Database, Session, StoreAway, StoreError
+from askance.live.token_failures import Failures, group_of
 
 log = logging.getLogger("askance")
 
@@ -39,11 +51,17 @@ SECURITY = [
 STORE = b"askance-store"
 """The header in which a page says which store it speaks to."""
 READERS = 4
+WORKERS = 2  # threads that read and check large bodies, and as many that encode large responses
+LARGE_BODIES, LARGE_BODIES_OF_ONE = 16, 4  # of the largest size, in memory at the same time
 MOMENT = 0.25  # seconds for which numbers are shown to others too
 UNCHANGED = 5.0  # seconds for which they are shown if nothing happened; ages and rates change all the same
-MOST_STREAMS = 100
+MOST_WATCHERS = 100  # pages that are told of every change
+MOST_EXPORTS, EXPORTERS = 8, 2  # at the same time, and the threads that read for them
 _OTHER_PAGE = {"/": ("label", "/label"), "/label": ("read", "/")}
 """Where somebody is sent whose token is good for the other page only."""
+
+
+Found = TypeVar("Found")
 
 
 class Service:
@@ -61,29 +79,65 @@ class Service:
         self.keys.refresh()
         self.metrics = Metrics(self)
         self.router = Router(ROUTES)
-        self.rate = Rate(config.server.requests_per_second)
+        self.rate = TokenBucket(config.server.requests_per_second)
+        self.failures = Failures(config.server.wrong_tokens_per_minute)
+        self.proxies = Proxies(config.server.host, config.server.public_url, config.server.trusted_proxies)
         self.readers = ThreadPoolExecutor(READERS, "askance-reader")
+        self.exporters = ThreadPoolExecutor(EXPORTERS, "askance-exporter")
+        self.workers = ThreadPoolExecutor(WORKERS, "askance-worker")
+        self.encoders = ThreadPoolExecutor(WORKERS, "askance-encoder")
+        self.limits = BodyLimits(config.server.json_depth, config.server.batch_events, config.server.event_bytes)
+        largest = config.server.body_bytes
+        self.memory = Memory(LARGE_BODIES * largest, LARGE_BODIES_OF_ONE * largest, SHORT_BYTES)
         self.started = time.monotonic()
-        self.running = 0
-        self.streams = 0
+        self.slots = Slots(config.server.concurrency, "too many requests at the same time; try again in a moment.")
+        self.watchers = Slots(MOST_WATCHERS, "too many pages watch already; close one.", 30)
+        self.exports = Slots(MOST_EXPORTS, "too many exports at the same time; try again when one has ended.", 10)
         self.stopping = asyncio.Event()
         self.rebuilding = asyncio.Lock()
         self._rates: deque[tuple[float, int]] = deque(maxlen=12)
         self._stats: tuple[Any, float, dict[str, Any]] | None = None
         self._stats_lock = asyncio.Lock()
-        self.is_open = is_own_machine(config.server.host)
-        self._hosts = {"localhost", "127.0.0.1", "[::1]", config.server.host}
+        self.is_open = is_own_machine(config.server.host) and not self.proxies.expects_some
+
+    def close(self) -> None:
+        """Let go of the threads; whoever still waits for one gets no answer."""
+        for pool in (self.readers, self.exporters, self.workers, self.encoders):
+            pool.shutdown(wait=False)
 
     # --- shared by the routes ----------------------------------------------------------------------------
 
-    async def read(self, work: Callable[[Session], Any]) -> Any:
-        """Look into the store, in a thread."""
+    async def read_page(self, work: Callable[[Session], Any]) -> Any:
+        """Look into the store for a part of an export, in threads for these: others never wait for it."""
+        return await self.read(work, threads=self.exporters)
+
+    async def read(
+        self, work: Callable[[Session], Any], until: float | None = None, threads: ThreadPoolExecutor | None = None
+    ) -> Any:
+        """Look into the store, in a thread; while it is away, again and again ``until`` a monotonic time."""
+        until = time.monotonic() + PATIENCE if until is None else until
 
         def inside() -> Any:
             with self.database.read() as session:
                 return work(session)
 
-        return await asyncio.get_running_loop().run_in_executor(self.readers, inside)
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(threads or self.readers, inside)
+            except StoreAway:
+                if time.monotonic() >= until:
+                    raise
+            await asyncio.sleep(PAUSE)
+
+    async def do(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Change something, in a transaction of the engine's."""
+        return await self.engine.do(lambda session, state: work(session, state, *arguments))
+
+    async def work(self, request: Request, function: Callable[[], Found]) -> Found:
+        """Do something with a body: at once if that is small, else in a thread, so that nobody else waits."""
+        if request.is_small:
+            return function()
+        return await asyncio.get_running_loop().run_in_executor(self.workers, function)
 
     async def keep_keys_fresh(self) -> None:
         """Read tokens and sessions every second, so that a revoked one ends."""
@@ -93,24 +147,26 @@ class Service:
                 await loop.run_in_executor(self.readers, self.keys.refresh)
             except StoreError as error:
                 log.warning("tokens were not read: %s", error)
+            except Exception:
+                log.exception("tokens were not read")
             self.count_rate()
             await asyncio.sleep(1.0)
 
     def mark(self) -> Any:
-        """Something that changes whenever the numbers do."""
-        state = self.engine.state
-        return state.group, state.seq, state.answers, self.engine.healthy
+        """Something that changes whenever the numbers do: with every commit, and not before it."""
+        return self.engine.groups, self.engine.healthy
 
     async def stats(self, fresh: bool = False) -> dict[str, Any]:
         """The numbers behind the dashboard; computed once for all who look within a moment, unless they must be
         ``fresh``."""
+        until = time.monotonic() + PATIENCE  # for all who wait here, not for one after the other
         async with self._stats_lock:
             mark, now = self.mark(), time.monotonic()
             if self._stats is not None:
                 kept, since, found = self._stats
                 if now - since <= (0.0 if fresh else MOMENT) or (kept == mark and now - since <= UNCHANGED):
                     return found
-            found = await self.read(lambda session: stats.stats(session, self))
+            found = await self.read(lambda session: stats.stats(session, self), until)
             self._stats = mark, now, found
             return found
 
@@ -135,14 +191,13 @@ class Service:
         if scope["type"] != "http":
             return
         began = time.perf_counter()
-        self.running += 1
         name = "none"
         try:
             chosen, parameters = self.router.find(scope["method"], scope["path"])
             name = chosen.path
             response = await self._answer(chosen, parameters, scope, receive)
         except Problem as problem:
-            response = self._explained(scope, problem)
+            response = self._explain(scope, problem)
         except StoreError as error:
             log.warning("%s", error)
             away = Problem("store_busy", "the store does not answer; try again.", headers={"Retry-After": "5"})
@@ -150,10 +205,10 @@ class Service:
         except Exception:
             log.exception("a request failed")
             response = problem_response(
-                Problem("internal", "something went wrong here; the service's log has the details.")
+                Problem(
+                    "internal", "something went wrong here; the service's log has the details, under this request's id."
+                )
             )
-        finally:
-            self.running -= 1
         response.raw_headers.extend(SECURITY)
         if scope["path"].startswith(("/v1/", "/metrics")):
             response.raw_headers.append((b"cache-control", b"no-store"))
@@ -162,25 +217,25 @@ class Service:
         self.metrics.seen(scope["method"], name, response.status_code, time.perf_counter() - began)
         await response(scope, receive, send)
 
-    def _explained(self, scope: Any, problem: Problem) -> Response:
+    def _explain(self, scope: Any, problem: Problem) -> Response:
         """A problem as JSON, or as a page where somebody went to an address with a browser."""
         accepted = dict(scope["headers"]).get(b"accept", b"")
         if scope["method"] != "GET" or b"text/html" not in accepted or scope["path"].startswith("/v1/"):
             return problem_response(problem)
-        from askance.live.routes.pages import explained
+        from askance.live.routes.pages import explain_page
 
-        return explained(self, problem)
+        return explain_page(self, problem)
 
     async def _answer(self, chosen: Route, parameters: dict[str, str], scope: Any, receive: Any) -> Response:
         headers = dict(scope["headers"])
         method, path = scope["method"], scope["path"]
-        if self.running > self.config.server.concurrency and chosen.scope is not None:
-            raise Problem(
-                "busy", "too many requests at the same time; try again in a moment.", headers={"Retry-After": "1"}
-            )
-        user = self._user(headers)
+        user = self._user(scope, headers)
+        if user is not None and SCOPE in scope:
+            scope[SCOPE]["user"] = user.name
         if chosen.scope is not None:
             if user is None:
+                if (given := _bearer(headers)) is not None:
+                    self.count_failure(scope, "token refused", given)
                 if chosen.is_page:
                     return RedirectResponse(f"{self.prefix}/login?next={self.prefix}{path}", 303)
                 raise Problem(
@@ -196,42 +251,74 @@ class Service:
                     "forbidden", f"this needs the scope {chosen.scope!r}; the token has {', '.join(user.scopes)}."
                 )
         self._same_store(headers)
-        client = scope.get("client") or ("", 0)
-        self.rate.take(f"{user.name if user else ''}@{client[0]}")
+        sender = self.sender(user.token if user else "", scope)
+        self.rate.take(sender)
         if method == "POST" and (user is None or user.way != "bearer"):
-            self._same_origin(headers)
-        request = Request(scope, headers, parameters, user)
-        request.depth = self.config.server.json_depth
-        if method == "POST":
-            request.body = await self._body(headers, receive)
-        return await chosen.handler(self, request)
+            self.proxies.check_origin(headers)
+        request = Request(scope, headers, parameters, user, self.limits)
+        request.sender = sender
+        with self.memory.body(sender) as held:
+            if method == "POST":
+                request.body = await self._body(chosen, headers, receive, held)
+            if chosen.scope is None:  # nobody's token: it takes no place from those who have one
+                return await self._call(chosen, request)
+            with self.slots.place(sender):  # once all of it has arrived
+                return await self._call(chosen, request)
 
-    def _user(self, headers: dict[bytes, bytes]) -> User | None:
+    async def _call(self, chosen: Route, request: Request) -> Response:
+        """Let the function of a route answer, with what the request says as its parameters."""
+        arguments = await self.work(request, lambda: request.arguments(chosen))
+        given = await chosen.handler(self, request, **arguments)
+        if isinstance(given, Response):
+            return given
+        if chosen.scope is None or (request.is_post and request.is_small):  # so is what comes of it
+            return json_response(given)
+        return encoded_response(await asyncio.get_running_loop().run_in_executor(self.encoders, encode, given))
+
+    def sender(self, token: str, scope: Any) -> str:
+        """Whom a request counts for: the token with this number, wherever it is used, or else an address."""
+        return f"token {token}" if token else f"address {group_of(self.proxies.client_address(scope))}"
+
+    def _user(self, scope: Any, headers: dict[bytes, bytes]) -> User | None:
         """Who sends this; None: nobody knows."""
-        given = headers.get(b"authorization", b"")
-        if given[:7].lower() == b"bearer ":
-            token = self.keys.bearer(given[7:].strip().decode("latin-1"))
+        is_open = self.check_open(scope, headers)
+        given = _bearer(headers)
+        if given is not None:
+            token = self.keys.bearer(given)
             return _user(token, "bearer") if token else None
-        if not self.keys.exist and self.is_open:
-            host = headers.get(b"host", b"").decode("latin-1")
-            if host.rsplit(":", 1)[0] not in self._hosts and host not in self._hosts:
-                raise Problem("wrong_host", f"this service does not answer for the host {host[:100]!r}.")
+        if is_open:
             return EVERYBODY
-        secret = _cookie(headers.get(b"cookie", b"").decode("latin-1"))
+        secret = self.session_secret(headers)
         token = self.keys.session(secret) if secret else None
         return _user(token, "cookie") if token else None
 
-    @staticmethod
-    def _same_origin(headers: dict[bytes, bytes]) -> None:
-        """A page of another site must not send requests in the name of whoever looks at it."""
-        site = headers.get(b"sec-fetch-site")
-        origin = headers.get(b"origin")
-        host = headers.get(b"host", b"")
-        foreign = site is not None and site not in (b"same-origin", b"none")
-        if origin is not None and origin.split(b"://")[-1] != host:
-            foreign = True
-        if foreign:
-            raise Problem("forbidden", "requests from pages of other sites are not taken.")
+    def check_open(self, scope: Any, headers: dict[bytes, bytes]) -> bool:
+        """Whether nobody needs a token here; if so, refuse whoever is not on this machine."""
+        if self.keys.exist or not self.is_open:
+            return False
+        self.proxies.check_local(scope, headers)
+        return True
+
+    def session_secret(self, headers: dict[bytes, bytes]) -> str | None:
+        """The secret in the cookie of a session."""
+        wanted = cookie_name(self.proxies.is_secure(headers), self.prefix)
+        for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == wanted:
+                return value
+        return None
+
+    def count_failure(self, scope: Any, action: str, secret: str) -> None:
+        """A token that is not valid goes into both logs, without the token, or is refused where there were too many."""
+        address = self.proxies.client_address(scope)
+        unlogged = self.failures.count(address)
+        actor, why = self.keys.failure(secret)
+        detail = {**why, "address": address, **({"not_logged_before": unlogged} if unlogged else {})}
+        log.warning("%s: %s, from %s", action, why["why"], address)
+        try:  # nobody waits for it, so that the answer takes the same time whatever the store does
+            self.engine.submit(lambda session, state: note(session, state.clock.now(), actor, action, detail))
+        except Problem as problem:
+            log.warning("not in the audit log: %s", problem)
 
     def _same_store(self, headers: dict[bytes, bytes]) -> None:
         """What a page kept for one store must not reach another that has taken its address since."""
@@ -239,11 +326,12 @@ class Service:
         if meant is not None and meant != self.engine.state.store.encode():
             raise Problem("other_store", "this address serves another store now; load the page again.")
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Any) -> bytes:
-        most = self.config.server.body_bytes
+    async def _body(self, chosen: Route, headers: dict[bytes, bytes], receive: Any, held: BodyMeter) -> bytes:
+        limit = self.config.server.body_bytes
+        most = limit if chosen.body_bytes is None else min(limit, chosen.body_bytes)
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > most:
-            raise too_large(most)
+            raise too_large(most, most == limit)
         parts, size = [], 0
         while True:
             message = await receive()
@@ -252,11 +340,18 @@ class Service:
             part = message.get("body", b"")
             size += len(part)
             if size > most:
-                raise too_large(most)
+                raise too_large(most, most == limit)
+            held.grow(len(part))
             parts.append(part)
             if not message.get("more_body"):
                 break
-        return unpacked(b"".join(parts), headers.get(b"content-encoding", b"").decode("latin-1").strip().lower(), most)
+        content = b"".join(parts)
+        encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+        if not encoding:
+            return content
+        found = await asyncio.get_running_loop().run_in_executor(self.workers, unpack_body, content, encoding, most)
+        held.grow(max(0, len(found) - size))
+        return found
 
     def ready(self) -> list[str]:
         """Why the service should get no traffic now; nothing if it should."""
@@ -272,6 +367,13 @@ class Service:
             reasons.append(f"the learner is {lag:.0f} seconds behind")
         return reasons
 
+    def warnings(self) -> list[str]:
+        """What fails although requests are answered."""
+        return [
+            f"{name!r} fails ({reason}) and is tried again; see the log."
+            for name, reason in sorted(self.engine.failing.items())
+        ]
+
     def lag(self) -> float:
         """Seconds by which the oldest answer that waits is overdue."""
         due = self.engine.state.due
@@ -280,12 +382,10 @@ class Service:
 
 def _user(token: Token, way: str) -> User:
     scopes = SCOPES if "admin" in token.scopes else token.scopes
-    return User(token.name, scopes, way)
+    return User(token.name, scopes, way, token.id)
 
 
-def _cookie(header: str) -> str | None:
-    for part in header.split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return None
+def _bearer(headers: dict[bytes, bytes]) -> str | None:
+    """The token that a program sends."""
+    given = headers.get(b"authorization", b"")
+    return given[7:].strip().decode("latin-1") if given[:7].lower() == b"bearer " else None

@@ -2,67 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
-from askance.learner.pacing import Rhythm
+from askance.learner.budget_kinds import BUDGET_KINDS, Span
+from askance.learner.pacing import StreamPace
 from askance.live.clock import iso
-from askance.live.counts import DAY, HOUR
-from askance.live.state import State
+from askance.live.engine_state import EngineState
 
-PERIODS = {"hour": (HOUR, "this hour"), "day": (DAY, "today")}
 MINUTE = 60
 
 
-def spending(state: State, now: float) -> dict[str, Any]:
+class Spent(NamedTuple):
+    """The labels of one span of time beside their limit."""
+
+    span: Span
+    asked: int
+    limit: int | None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.limit is not None and self.asked >= self.limit
+
+
+def count_spent(state: EngineState, now: float) -> list[Spent]:
+    """What is spent of every kind that allows a number of labels: by the hour, by the day, and in all."""
+    asking = state.config.asking
+    found = []
+    for name, kind in BUDGET_KINDS.items():
+        if kind.span is not None:
+            asked = (
+                state.recent_counts.number("asks", kind.span.seconds, now)
+                if kind.span.seconds
+                else int(state.learner.clf.labels_asked_)
+            )
+            found.append(Spent(kind.span, asked, asking.given[name]))
+    return sorted(found, key=lambda spent: spent.span.seconds or inf)
+
+
+def spending(state: EngineState, now: float) -> dict[str, Any]:
     """Questions of this hour, of this day and in all, beside their limits; when there will be some again."""
-    limits = state.config.asking
-    asked = {
-        "hour": state.lately.number("asks", HOUR, now),
-        "day": state.lately.number("asks", DAY, now),
-        "total": int(state.learner.clf.labels_asked_),
-    }
-    most = {"hour": limits.per_hour, "day": limits.per_day, "total": limits.total}
-    spent = [name for name, limit in most.items() if limit is not None and asked[name] >= limit]
-    ends = {name: (int(now // length) + 1) * length for name, (length, _) in PERIODS.items()}
-    again = max((ends[name] for name in spent), default=None) if "total" not in spent else None
-    exhausted = bool(spent) or limits.rate == 0.0
+    asking = state.config.asking
+    parts = count_spent(state, now)
+    ends = [(int(now // span.seconds) + 1) * span.seconds if span.seconds else inf for span in _spans_spent(parts)]
+    exhausted = bool(ends) or 0 in asking.given.values()
     return {
-        "rate": limits.rate,
-        **{name: {"spent": asked[name], "limit": most[name]} for name in most},
+        "rate": asking.rate,
+        **{span.name: {"spent": asked, "limit": limit} for span, asked, limit in parts},
+        "spans": {span.words: span.name for span, _, _ in parts},
         "exhausted": exhausted,
-        "next_at": None if again is None else iso(again),
-        "pace": None if exhausted else _pace(state, now, asked, most),
+        "next_at": iso(max(ends)) if ends and max(ends) < inf else None,
+        "pace": None if exhausted else _pace(state, now, parts),
     }
 
 
-def _pace(state: State, now: float, asked: dict[str, int], most: dict[str, int | None]) -> dict[str, Any] | None:
+def _spans_spent(parts: list[Spent]) -> list[Span]:
+    return [spent.span for spent in parts if spent.is_all]
+
+
+def _pace(state: EngineState, now: float, parts: list[Spent]) -> dict[str, Any] | None:
     """What is left of an hour or a day, where it is spread over the rest of it; None where that holds nothing back."""
-    slowest: tuple[float, str] | None = None
-    for name, (length, _) in PERIODS.items():
-        limit = most[name]
-        if limit is not None and _is_held_back(state, now, length, limit - asked[name]):
-            seconds = (length - now % length) / (limit - asked[name])
-            slowest = max(slowest or (0.0, ""), (seconds, name))
+    slowest: tuple[float, Spent] | None = None
+    for part in parts:
+        length = part.span.seconds
+        if length and part.limit is not None and _is_held_back(state, now, length, part.limit - part.asked):
+            seconds = (length - now % length) / (part.limit - part.asked)
+            if slowest is None or seconds > slowest[0]:
+                slowest = seconds, part
     if slowest is None:
         return None
-    seconds, name = slowest
+    seconds, (span, asked, limit) = slowest
     next_at = iso((now + seconds + MINUTE - 1) // MINUTE * MINUTE)
     detail = (
-        f"{asked[name]:,} of {most[name]:,} questions were asked {PERIODS[name][1]}; the rest is spread over the "
-        f"{name}, about one every {_span(seconds)} while events come. The next is due by about {next_at}."
+        f"{asked:,} of {limit:,} questions were asked {span.words}; the rest is spread over the "
+        f"{span.name}, about one every {_span(seconds)} while events come. The next is due by about {next_at}."
     )
-    return {"period": name, "seconds": round(seconds, 1), "next_at": next_at, "detail": detail}
+    return {"period": span.name, "seconds": round(seconds, 1), "next_at": next_at, "detail": detail}
 
 
-def _is_held_back(state: State, now: float, length: int, left: int) -> bool:
+def _is_held_back(state: EngineState, now: float, length: int, left: int) -> bool:
     """Whether fewer of the events may be asked about for the sake of what is ``left`` of this period."""
-    rhythm: Rhythm | None = state.learner.clf.rhythm_
-    if rhythm is None or rhythm.time // length != now // length:
+    stream_pace: StreamPace | None = state.learner.clf.pace_
+    if stream_pace is None or stream_pace.time // length != now // length:
         return False
     rate = state.config.asking.rate
     if rate >= 1.0:  # nothing else sets a pace
-        return rhythm.wanted < 1.0
-    return rhythm.interval >= 0.0 and left * rhythm.interval < rate * (rhythm.interval + length - now % length)
+        return stream_pace.wanted < 1.0
+    return stream_pace.interval >= 0.0 and left * stream_pace.interval < rate * (
+        stream_pace.interval + length - now % length
+    )
 
 
 def _span(seconds: float) -> str:

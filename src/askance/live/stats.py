@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 import askance
-from askance.learner.auto.gradual import HEAD
+from askance.features.kinds import IGNORE
+from askance.learner.auto.decaying_rate import HEAD
+from askance.learner.budget_kinds import DAY, HOUR
 from askance.live.answers import SKIPS
-from askance.live.asking import AUDIT, COLD_START
 from askance.live.clock import iso
-from askance.live.counts import COUNTED, DAY, HOUR, empty_counts, minutes_after
+from askance.live.counts import COUNTED, empty_counts, minutes_between
+from askance.live.engine_state import EngineState
+from askance.live.exploration import AUDIT, COLD_START
+from askance.live.quality_tracker import ENOUGH, WINDOW, QualityTracker, round_quality
+from askance.live.quarantine import newest
 from askance.live.queue import lengths
 from askance.live.spending import spending
-from askance.live.state import State
+from askance.live.states import IN_PLAY, KEPT, OVER, VALID, AnswerKind, AnswerState, AskState, one_of
 from askance.live.store.database import Session
-from askance.live.tallies import OVER, VALID, Tallies
-from askance.live.watching import ENOUGH, WINDOW, Watch, rounded
+from askance.live.store.rows import Query
+from askance.live.tallies import Tallies
 from askance.quality import Quality
 
 if TYPE_CHECKING:
@@ -29,19 +34,31 @@ RECENT = 2_000  # answers for calibration, delays, times and agreement
 RECENT_MINUTES = 10
 RECENT_AUDITS = 100  # audit labels for which an alarm is shown
 MOST_PEOPLE = 100
-IN_PLAY = (
-    "SELECT created FROM asks WHERE state IN ('open', 'leased', 'parked') AND state <> 'parked' ORDER BY created "
+MOST_WIDENED = 20
+CREATED = (
+    f"SELECT created FROM asks WHERE state IN {one_of(IN_PLAY)} AND state <> '{AskState.PARKED}' ORDER BY created "
     "LIMIT ? OFFSET ?"
 )
-LAST_HOUR = "SELECT count(*) FROM answers WHERE annotator = ? AND created > ? AND kind <> 'skip' AND state <> 'undone'"
+LAST_HOUR = (
+    f"SELECT count(*) FROM answers WHERE annotator = ? AND created > ? AND created <= ? "
+    f"AND kind <> '{AnswerKind.SKIP}' AND state <> '{AnswerState.UNDONE}'"
+)
+WAITING = f"SELECT count(*) FROM answers WHERE state = '{AnswerState.WAITING}'"
+AGREEMENT = (
+    "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
+    "SELECT event, annotator, label, state FROM answers ORDER BY seq DESC LIMIT ?) a "
+    "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
+    f"AND b.label IS NOT NULL AND b.state IN {one_of(KEPT)} "
+    f"WHERE a.label IS NOT NULL AND a.state IN {one_of(KEPT)} GROUP BY a.annotator"
+)
 
 
 def stats(session: Session, service: Service) -> dict[str, Any]:
     """Everything /v1/stats says."""
     engine, now = service.engine, service.clock.now()
     state = engine.state
-    totals, classes = state.totals, state.classes
-    minutes = minutes_after(session, int(now // 60) - RECENT_MINUTES, len(classes))
+    (totals, learned), classes = engine.committed, state.classes
+    minutes = minutes_between(session, int(now // 60) - RECENT_MINUTES + 1, int(now // 60), len(classes))
     reasons = service.ready()
     tallies, last = Tallies(session), last_answers(session)
     return {
@@ -56,18 +73,19 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "events": {
             "total": totals["events"],
             "per_second": service.events_per_second(),
-            "today": state.lately.number("events", DAY, now),
+            "today": state.recent_counts.number("events", DAY, now),
         },
         "model": {
-            "version": state.learned,
-            "learned": state.learned,
-            "waiting": int(session.value("SELECT count(*) FROM answers WHERE state = 'waiting'")),
+            "version": learned,
+            "learned": learned,
+            "waiting": int(session.value(WAITING)),
             "lag_seconds": round(service.lag(), 3),
             "checkpoint": state.checkpoint,
             "corrections": totals["corrections"],
             "fields": len(state.learner.features.kinds),
             "most_fields": service.config.server.fields,
         },
+        "quarantine": _quarantine(session, state),
         "queue": _queue(session, tallies, now),
         "budget": {**spending(state, now), "head": int(HEAD)},
         "labels": _labels(tallies, state, last),
@@ -81,28 +99,41 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         },
         "confusion": _confusion(tallies, state),
         "calibration": _calibration(last),
-        "drift": drift(state.learner.watch),
+        "drift": drift(state.learner.tracker),
         "people": _people(session, tallies, last, now),
         "latency_ms": service.metrics.latencies(),
     }
 
 
-def by_class(state: State, values: Sequence[Any]) -> dict[str, Any]:
+def _quarantine(session: Session, state: EngineState) -> dict[str, Any]:
+    held = state.quarantine
+    widened = state.learner.features.encoder.widened[-MOST_WIDENED:]
+    return {
+        "held": held.held,
+        "bytes": held.bytes,
+        "dropped": held.dropped,
+        "replayed": state.totals["replayed"],
+        "newest": newest(session) if held.held else [],
+        "widened": [{"field": name, "before": before, "now": now} for name, before, now in widened if before != IGNORE],
+    }
+
+
+def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
     """Values by class, from the order of the model to that of the settings."""
     return {label: values[state.place_of[label]] for label in state.config.classes}
 
 
 def _queue(session: Session, tallies: Tallies, now: float) -> dict[str, Any]:
-    found: dict[str, Any] = {**lengths(session), **{name: tallies.number("ask", name) for name in OVER}}
-    waiting = found["open"] + found["leased"]
-    oldest = session.all(IN_PLAY, (1, 0))
-    middle = session.all(IN_PLAY, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []
-    found["oldest_seconds"] = round(now - oldest[0][0], 1) if oldest else None
-    found["median_age_seconds"] = round(now - median(row[0] for row in middle), 1) if middle else None
+    found: dict[str, Any] = {**lengths(session), **{state.value: tallies.number("ask", state) for state in OVER}}
+    waiting = found[AskState.OPEN] + found[AskState.LEASED]
+    oldest = session.value(CREATED, (1, 0))
+    middle = session.all(CREATED, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []
+    found["oldest_seconds"] = None if oldest is None else round(max(0.0, now - oldest), 1)
+    found["median_age_seconds"] = round(max(0.0, now - median(created for (created,) in middle)), 1) if middle else None
     return found
 
 
-class Recent(NamedTuple):
+class RecentAnswer(NamedTuple):
     """One of the last answers, with what was said of its event when that came."""
 
     annotator: str
@@ -121,19 +152,22 @@ class Recent(NamedTuple):
         return self.state in VALID and self.label is not None
 
 
-def last_answers(session: Session) -> list[Recent]:
+LAST_ANSWERS = Query(
+    RecentAnswer,
+    "answers a JOIN events e ON e.seq = a.event",
+    "ORDER BY a.seq DESC LIMIT ?",
+    delay="a.created - e.received",
+)
+
+
+def last_answers(session: Session) -> list[RecentAnswer]:
     """The last answers, newest first."""
-    rows = session.all(
-        "SELECT a.annotator, a.ms, a.label, a.state, a.created - e.received, e.probabilities, e.predicted, e.asked, "
-        "e.probability, e.version FROM answers a JOIN events e ON e.seq = a.event ORDER BY a.seq DESC LIMIT ?",
-        (RECENT,),
-    )
-    return [Recent(*row) for row in rows]
+    return LAST_ANSWERS.all(session, (RECENT,))
 
 
-def _labels(tallies: Tallies, state: State, last: list[Recent]) -> dict[str, Any]:
+def _labels(tallies: Tallies, state: EngineState, last: list[RecentAnswer]) -> dict[str, Any]:
     per_class, kinds = tallies.by("label"), tallies.by("why")
-    delays = sorted(row.delay for row in last if row.is_valid)
+    delays = sorted(max(0.0, row.delay) for row in last if row.is_valid)
     return {
         "total": per_class.total(),
         "audit": kinds[AUDIT],
@@ -148,7 +182,7 @@ def _labels(tallies: Tallies, state: State, last: list[Recent]) -> dict[str, Any
     }
 
 
-def _accuracy(tallies: Tallies, state: State) -> dict[str, Any]:
+def _accuracy(tallies: Tallies, state: EngineState) -> dict[str, Any]:
     """Of all events, estimated by the answers and the probabilities they were asked with; and who always says one.
 
     The headline is about the last events where enough of them are answered, else about all; it says nothing before.
@@ -158,15 +192,15 @@ def _accuracy(tallies: Tallies, state: State) -> dict[str, Any]:
     answered = tallies.by("label", "predicted")
     return {
         "headline": {
-            **rounded(shown),
+            **round_quality(shown),
             "span": "recent" if shown.events < overall.events else "all",
             "events": shown.events,
             "enough": shown.labels >= ENOUGH,
             "needed": ENOUGH,
             "baseline": baseline(shown),
         },
-        "overall": rounded(overall),
-        "recent": rounded(recent),
+        "overall": round_quality(overall),
+        "recent": round_quality(recent),
         "baseline": baseline(overall),
         "answered": {
             "n": answered.total(),
@@ -183,7 +217,7 @@ def baseline(quality: Quality) -> dict[str, Any]:
     return {"label": label, "estimate": round(quality.shares[label], 6)}
 
 
-def _confusion(tallies: Tallies, state: State) -> dict[str, Any]:
+def _confusion(tallies: Tallies, state: EngineState) -> dict[str, Any]:
     """Truth by prediction: over the audits, and over all labels."""
     shown = {state.place_of[label]: place for place, label in enumerate(state.config.classes)}
 
@@ -196,7 +230,7 @@ def _confusion(tallies: Tallies, state: State) -> dict[str, Any]:
     return {"labels": state.config.classes, "audit": table(why=AUDIT), "all": table()}
 
 
-def _calibration(last: list[Recent]) -> list[dict[str, Any]]:
+def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:
     """How often predictions made with some probability were right, by that probability, weighted to the stream."""
     sums = [[0.0, 0.0, 0.0, 0.0] for _ in range(10)]
     for item in last:
@@ -224,7 +258,7 @@ def _calibration(last: list[Recent]) -> list[dict[str, Any]]:
     ]
 
 
-def _people(session: Session, tallies: Tallies, last: list[Recent], now: float) -> list[dict[str, Any]]:
+def _people(session: Session, tallies: Tallies, last: list[RecentAnswer], now: float) -> list[dict[str, Any]]:
     times: dict[str, list[int]] = {}
     for row in last:
         if row.ms is not None:
@@ -236,7 +270,7 @@ def _people(session: Session, tallies: Tallies, last: list[Recent], now: float) 
         {
             "name": name,
             "labels": tallies.number("labels", name),
-            "last_hour": int(session.value(LAST_HOUR, (name, now - HOUR))),
+            "last_hour": int(session.value(LAST_HOUR, (name, now - HOUR, now))),
             "median_seconds": round(median(times[name]) / 1000, 2) if name in times else None,
             "skips": tallies.number("skips", name),
             "agreement": agreement.get(name),
@@ -247,27 +281,20 @@ def _people(session: Session, tallies: Tallies, last: list[Recent], now: float) 
 
 def _agreement(session: Session) -> dict[str, float]:
     """The share of each annotator's recent answers that somebody else gave to the same event too."""
-    rows = session.all(
-        "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
-        "SELECT event, annotator, label, state FROM answers ORDER BY seq DESC LIMIT ?) a "
-        "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
-        "AND b.label IS NOT NULL AND b.state IN ('waiting', 'learned', 'extra') "
-        "WHERE a.label IS NOT NULL AND a.state IN ('waiting', 'learned', 'extra') GROUP BY a.annotator",
-        (RECENT,),
-    )
+    rows = session.all(AGREEMENT, (RECENT,))
     return {name: round(int(same) / int(both), 4) for name, same, both in rows}
 
 
-def drift(watch: Watch) -> dict[str, Any]:
+def drift(tracker: QualityTracker) -> dict[str, Any]:
     """Whether mistakes have become more frequent in the random sample, by the library's signal."""
-    sampled, alarm = watch.drift.sampled, watch.alarm
+    sampled, alarm = tracker.drift.sampled, tracker.alarm
     if alarm is not None and sampled - alarm["sampled"] < RECENT_AUDITS:
         detail = f"Mistakes in the random sample became clearly more frequent, {sampled - alarm['sampled']} labels ago."
         return {"level": "drift", "since": iso(alarm["received"]), "detail": detail}
     if sampled < ENOUGH:
         detail = f"{sampled} labels of events taken at random so far; it takes {ENOUGH}."
         return {"level": "unknown", "since": None, "detail": detail}
-    detail = f"Watched by {sampled:,} labels of events taken at random; {watch.drift.alarms} alarms so far."
+    detail = f"Watched by {sampled:,} labels of events taken at random; {tracker.drift.alarms} alarms so far."
     return {"level": "none", "since": None, "detail": detail}
 
 
@@ -280,7 +307,7 @@ def series(session: Session, service: Service, minutes: int, points: int) -> dic
     sums: dict[int, dict[str, Any]] = {
         place: empty_counts(len(classes)) for place in range(first, int(now // 60) + 1, step)
     }
-    for minute, row in minutes_after(session, first - 1, len(classes)):
+    for minute, row in minutes_between(session, first, int(now // 60), len(classes)):
         into = sums.get(minute // step * step if step > 1 else minute)
         if into is None:
             continue
@@ -296,12 +323,12 @@ def series(session: Session, service: Service, minutes: int, points: int) -> dic
         "points": [_point(place, row, service.engine.state) for place, row in sums.items()],
         "by_label": [
             {"labels": labels, "estimate": round(value, 6), "low": round(low, 6), "high": round(high, 6)}
-            for labels, value, low, high in service.engine.state.learner.watch.curve
+            for labels, value, low, high in service.engine.state.learner.tracker.curve
         ],
     }
 
 
-def _point(minute: int, row: dict[str, Any], state: State) -> dict[str, Any]:
+def _point(minute: int, row: dict[str, Any], state: EngineState) -> dict[str, Any]:
     events = row["events"]
     return {
         "time": iso(minute * 60),

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 import askance
 from askance.errors import InvalidParameter
 from askance.live.config import Config, is_postgres
+from askance.live.metrics import Shared
 from askance.live.problems import Problem
 from askance.live.routing import json_response, problem_response
 
@@ -53,24 +54,33 @@ class Streams:
             service.prefix = f"/{name}"
         self.registry = CollectorRegistry()
         self.registry.register(Together(self.services))
+        self.metrics = Shared(self._metrics)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        _, name, *rest = scope["path"].split("/", 2)
+        _, _, below = scope["path"].partition("/")
+        name, *rest = below.split("/", 1)
         if name in self.services and rest:
             await self.services[name]({**scope, "path": f"/{rest[0]}"}, receive, send)
             return
         from askance.live.service import SECURITY
 
-        if scope["path"] == "/metrics":
-            for service in self.services.values():
-                await service.metrics.refresh()
-        response = self._answer(scope["method"], scope["path"], name)
+        try:
+            for service in self.services.values():  # what is at the root tells of all of them
+                service.check_open(scope, dict(scope["headers"]))
+            response = await self._answer(scope["method"], scope["path"], name)
+        except Problem as problem:
+            response = problem_response(problem)
         response.raw_headers.extend(SECURITY)
         await response(scope, receive, send)
 
-    def _answer(self, method: str, path: str, name: str) -> Response:
+    async def _metrics(self) -> bytes:
+        for service in self.services.values():
+            await service.metrics.refresh()
+        return generate_latest(self.registry)
+
+    async def _answer(self, method: str, path: str, name: str) -> Response:
         if method not in ("GET", "HEAD"):
             names = ", ".join(f"/{known}/" for known in self.services)
             return problem_response(Problem("not_found", f"there are several streams here; use {names}."))
@@ -81,11 +91,13 @@ class Streams:
         if path == "/version":
             return json_response({"version": askance.__version__})
         if path == "/metrics":
-            return Response(generate_latest(self.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
+            return Response(await self.metrics.get(), media_type="text/plain; version=0.0.4; charset=utf-8")
         if path == "/readyz":
             reasons = [f"{name}: {reason}" for name, service in self.services.items() for reason in service.ready()]
+            warnings = [f"{name}: {text}" for name, service in self.services.items() for text in service.warnings()]
             headers = {"Retry-After": "5"} if reasons else None
-            return json_response({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, headers)
+            found = {"ready": not reasons, "reasons": reasons, "warnings": warnings}
+            return json_response(found, 503 if reasons else 200, headers)
         if path == "/":
             from askance.live.routes.pages import overview
 

@@ -1,6 +1,6 @@
 """Counts of answers and questions that the dashboard shows, kept in the store: a look at them never counts rows.
 
-They change in the transaction that changes the rows, so they are exact at any time; ``recount`` is what they must be.
+They change in the transaction that changes the rows, so they are exact at any time: they equal ``count_anew``.
 
     kind      name                                      what is counted
     label     label.predicted.why                       answers that are valid, by what had been said of their event
@@ -20,10 +20,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from askance.live.states import OVER, VALID, AnswerKind, AnswerState, one_of
 from askance.live.store.database import Session
+from askance.live.store.rows import Query
 
-VALID = ("waiting", "learned")
-OVER = ("answered", "closed", "expired")
 ADD = (
     "INSERT INTO tallies (kind, name, n) VALUES (?, ?, ?) "
     "ON CONFLICT (kind, name) DO UPDATE SET n = tallies.n + excluded.n"
@@ -31,28 +31,47 @@ ADD = (
 RECOUNT = (
     "SELECT 'label', a.label || '.' || e.predicted || '.' || coalesce(q.why, ''), count(*) "
     "FROM answers a JOIN events e ON e.seq = a.event LEFT JOIN asks q ON q.id = e.asked "
-    "WHERE a.state IN ('waiting', 'learned') AND a.label IS NOT NULL GROUP BY 2",
-    "SELECT 'extra', '', count(*) FROM answers WHERE state = 'extra'",
-    "SELECT 'skip', reason, count(*) FROM answers WHERE state = 'skipped' GROUP BY reason",
-    "SELECT 'labels', annotator, count(*) FROM answers WHERE kind <> 'skip' AND state <> 'undone' GROUP BY annotator",
-    "SELECT 'skips', annotator, count(*) FROM answers WHERE kind = 'skip' AND state <> 'undone' GROUP BY annotator",
-    "SELECT 'ask', state, count(*) FROM asks WHERE state IN ('answered', 'closed', 'expired') GROUP BY state",
+    f"WHERE a.state IN {one_of(VALID)} AND a.label IS NOT NULL GROUP BY 2",
+    f"SELECT 'extra', '', count(*) FROM answers WHERE state = '{AnswerState.EXTRA}'",
+    f"SELECT 'skip', reason, count(*) FROM answers WHERE state = '{AnswerState.SKIPPED}' GROUP BY reason",
+    f"SELECT 'labels', annotator, count(*) FROM answers "
+    f"WHERE kind <> '{AnswerKind.SKIP}' AND state <> '{AnswerState.UNDONE}' GROUP BY annotator",
+    f"SELECT 'skips', annotator, count(*) FROM answers "
+    f"WHERE kind = '{AnswerKind.SKIP}' AND state <> '{AnswerState.UNDONE}' GROUP BY annotator",
+    f"SELECT 'ask', state, count(*) FROM asks WHERE state IN {one_of(OVER)} GROUP BY state",
 )
 
 Key = tuple[str, str]
 
 
-class Row(NamedTuple):
-    """What is counted of an answer, but for its state."""
+class CountedAnswer(NamedTuple):
+    """What is counted of an answer; one that is new has no state yet."""
 
+    seq: int
+    state: str | None
     kind: str
     event: int
     annotator: str
     label: int | None
     reason: str | None
 
+    @classmethod
+    def of(cls, row: Any) -> CountedAnswer:
+        """From a row that has these columns, by their names."""
+        return cls(row.seq, row.state, row.kind, row.event, row.annotator, row.label, row.reason)
 
-class Labels(NamedTuple):
+
+class Prediction(NamedTuple):
+    """What was said of an event, and why it was asked about if it was."""
+
+    predicted: int
+    why: str | None
+
+
+PREDICTION = Query(Prediction, "events e LEFT JOIN asks q ON q.id = e.asked", "WHERE e.seq = ?")
+
+
+class AnswerCount(NamedTuple):
     """So many valid answers of one sort."""
 
     label: int
@@ -61,38 +80,39 @@ class Labels(NamedTuple):
     n: int
 
 
-def answer_moved(session: Session, row: Row, before: str | None, after: str) -> None:
-    """An answer, new where ``before`` is None, has another state."""
+def count_answer(session: Session, answer: CountedAnswer, after: str) -> None:
+    """An answer has another state."""
+    if answer.state in VALID and after in VALID:
+        return  # which count alike
     changes: Counter[Key] = Counter()
-    for state, sign in ((before, -1), (after, 1)):
+    for state, sign in ((answer.state, -1), (after, 1)):
         if state is not None:
-            for key in _keys(session, row, state):
+            for key in _keys(session, answer, state):
                 changes[key] += sign
     _add(session, changes)
 
 
-def asks_moved(session: Session, before: str, after: str, number: int = 1) -> None:
+def count_asks(session: Session, before: str, after: str, number: int = 1) -> None:
     """Questions have another state."""
+    if before not in OVER and after not in OVER:
+        return
     changes: Counter[Key] = Counter()
     changes["ask", before] -= number
     changes["ask", after] += number
     _add(session, {key: n for key, n in changes.items() if key[1] in OVER})
 
 
-def _keys(session: Session, row: Row, state: str) -> Iterable[Key]:
+def _keys(session: Session, answer: CountedAnswer, state: str) -> Iterable[Key]:
     """What an answer in this state counts for."""
-    if state in VALID and row.label is not None:
-        ((predicted, why),) = session.all(
-            "SELECT e.predicted, q.why FROM events e LEFT JOIN asks q ON q.id = e.asked WHERE e.seq = ?",
-            (row.event,),
-        )
-        yield "label", f"{row.label}.{predicted}.{why or ''}"
-    if state == "extra":
+    if state in VALID and answer.label is not None:
+        (made,) = PREDICTION.all(session, (answer.event,))
+        yield "label", f"{answer.label}.{made.predicted}.{made.why or ''}"
+    if state == AnswerState.EXTRA:
         yield "extra", ""
-    if state == "skipped":
-        yield "skip", row.reason or ""
-    if state != "undone":
-        yield "skips" if row.kind == "skip" else "labels", row.annotator
+    if state == AnswerState.SKIPPED:
+        yield "skip", answer.reason or ""
+    if state != AnswerState.UNDONE:
+        yield "skips" if answer.kind == AnswerKind.SKIP else "labels", answer.annotator
 
 
 def _add(session: Session, changes: dict[Key, int]) -> None:
@@ -101,15 +121,15 @@ def _add(session: Session, changes: dict[Key, int]) -> None:
         session.many(ADD, rows)
 
 
-def recount(session: Session) -> dict[Key, int]:
+def count_anew(session: Session) -> dict[Key, int]:
     """What the counts must be, from the rows."""
     return {(kind, name): int(n) for sql in RECOUNT for kind, name, n in session.all(sql) if n}
 
 
-def stored(session: Session) -> dict[Key, int]:
+def read_counts(session: Session) -> dict[Key, int]:
     """The counts as they are."""
     rows = session.all("SELECT kind, name, n FROM tallies WHERE kind <> 'counted'")
-    return {(kind, name): int(n) for kind, name, n in rows if n}
+    return {(kind, name): int(n) for kind, name, n in rows if isinstance(n, int) and n}
 
 
 def is_counted(session: Session) -> bool:
@@ -122,19 +142,19 @@ def count_all(session: Session, anew: bool = False) -> None:
     if is_counted(session) and not anew:
         return
     session.execute("DELETE FROM tallies")
-    _add(session, {**recount(session), ("counted", ""): 1})
+    _add(session, {**count_anew(session), ("counted", ""): 1})
 
 
 class Tallies:
     """The counts, read once."""
 
     def __init__(self, session: Session) -> None:
-        self.labels: list[Labels] = []
+        self.labels: list[AnswerCount] = []
         self.of: dict[str, dict[str, int]] = {}
-        for (kind, name), n in stored(session).items():
+        for (kind, name), n in read_counts(session).items():
             if kind == "label":
                 label, predicted, why = name.split(".")
-                self.labels.append(Labels(int(label), int(predicted), why, n))
+                self.labels.append(AnswerCount(int(label), int(predicted), why, n))
             else:
                 self.of.setdefault(kind, {})[name] = n
 

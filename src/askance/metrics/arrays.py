@@ -37,9 +37,20 @@ def is_label(labels: Labels, label: Any) -> Flags:
     return np.broadcast_to(np.asarray(labels == label, dtype=np.bool_), labels.shape)
 
 
-def flagged(flags: NDArray[Any]) -> int:
+def as_flags(flags: NDArray[Any]) -> int:
     """How many are true, as a plain int."""
     return int(np.count_nonzero(flags))
+
+
+def divide(part: Any, whole: Any) -> Any:
+    """part / whole of numbers, or of arrays entry by entry, where 0 / 0 is 0.
+
+    >>> divide(1, 4), divide(0, 0), divide(np.array([1, 0]), np.array([2, 0]))
+    (0.25, 0.0, array([0.5, 0. ]))
+    """
+    if np.ndim(part) == np.ndim(whole) == 0:
+        return float(part / whole) if whole > 0.0 else 0.0
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0.0)
 
 
 def is_number(value: Any) -> bool:

@@ -20,16 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput
-from askance.metrics.arrays import Labels, column, flagged, is_label, share
-
-
-def ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole else 0.0
+from askance.metrics.arrays import Labels, as_flags, column, divide, is_label, share
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often each of the four outcomes of a two-class prediction occurred.
+    """How often each of the four outcomes of a two-class prediction occurred: numbers, or arrays of them.
 
     Examples
     --------
@@ -40,42 +36,55 @@ class Counts:
     2.0
     """
 
-    true_positive: int
-    false_positive: int
-    true_negative: int
-    false_negative: int
+    true_positive: Any
+    false_positive: Any
+    true_negative: Any
+    false_negative: Any
 
     @property
-    def precision(self) -> float:
+    def predicted_positive(self) -> Any:
+        """How many events were predicted positive."""
+        return self.true_positive + self.false_positive
+
+    @property
+    def precision(self) -> Any:
         """Share of the positive predictions that were right."""
-        return ratio(self.true_positive, self.true_positive + self.false_positive)
+        return divide(self.true_positive, self.predicted_positive)
 
     @property
-    def recall(self) -> float:
+    def recall(self) -> Any:
         """Share of the positive events that were found."""
-        return ratio(self.true_positive, self.true_positive + self.false_negative)
+        return divide(self.true_positive, self.true_positive + self.false_negative)
 
     @property
-    def sensitivity(self) -> float:
+    def sensitivity(self) -> Any:
         """The papers' word for recall."""
         return self.recall
 
     @property
-    def specificity(self) -> float:
+    def specificity(self) -> Any:
         """Share of the negative events that were left alone."""
-        return ratio(self.true_negative, self.true_negative + self.false_positive)
+        return divide(self.true_negative, self.true_negative + self.false_positive)
 
     @property
-    def f1(self) -> float:
+    def f1(self) -> Any:
         """Harmonic mean of precision and recall."""
-        return ratio(2 * self.true_positive, 2 * self.true_positive + self.false_positive + self.false_negative)
+        found = 2 * self.true_positive
+        return divide(found, found + (self.false_negative + self.false_positive))
 
-    def sum(self, alpha_p: float = 0.5) -> float:
+    @property
+    def balanced_accuracy(self) -> Any:
+        """The mean of recall and specificity; a class that did not occur does not count."""
+        positives, negatives = self.true_positive + self.false_negative, self.true_negative + self.false_positive
+        occurring = np.asarray(positives > 0, float) + (negatives > 0)
+        return (self.recall + self.specificity) / np.maximum(occurring, 1.0)
+
+    def sum(self, alpha_p: float = 0.5) -> Any:
         """``alpha_p`` sensitivity + (1 - ``alpha_p``) specificity, paper 1 Eq. 6."""
         alpha_p = share("alpha_p", alpha_p)
         return alpha_p * self.sensitivity + (1.0 - alpha_p) * self.specificity
 
-    def cost(self, c_p: float = 0.9) -> float:
+    def cost(self, c_p: float = 0.9) -> Any:
         """``c_p`` per missed positive and 1 - ``c_p`` per false alarm, paper 1 Eq. 7."""
         c_p = share("c_p", c_p)
         return c_p * self.false_negative + (1.0 - c_p) * self.false_positive
@@ -95,64 +104,9 @@ def count(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> Counts:
     Counts(true_positive=1, false_positive=1, true_negative=1, false_negative=1)
     """
     truth, predicted = pair(truth, predicted)
-    is_positive, said_positive = is_label(truth, positive), is_label(predicted, positive)
-    positives, alarms = flagged(is_positive), flagged(said_positive)
-    hits = flagged(is_positive & said_positive)
-    return Counts(
-        true_positive=hits,
-        false_positive=alarms - hits,
-        true_negative=len(truth) - positives - alarms + hits,
-        false_negative=positives - hits,
-    )
-
-
-def mistakes(truth: ArrayLike, predicted: ArrayLike) -> int:
-    """Number of wrong predictions.
-
-    >>> mistakes([1, 1, -1], [1, -1, -1])
-    1
-    """
-    truth, predicted = pair(truth, predicted)
-    # Labels of types that cannot be compared are never equal; NumPy then answers with one value for all.
-    differs = np.asarray(truth != predicted, dtype=np.bool_)
-    return flagged(np.broadcast_to(differs, truth.shape))
-
-
-def accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Share of right predictions; NaN for an empty stream.
-
-    >>> accuracy([1, 1, -1, -1], [1, -1, -1, -1])
-    0.75
-    """
-    truth, predicted = pair(truth, predicted)
-    return 1.0 - mistakes(truth, predicted) / len(truth) if len(truth) else float("nan")
-
-
-def precision(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> float:
-    """Share of the ``positive`` predictions that were right; 0.0 if there were none.
-
-    >>> precision([1, 1, -1, -1], [1, 1, 1, -1], positive=1)
-    0.6666666666666666
-    """
-    return count(truth, predicted, positive).precision
-
-
-def recall(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> float:
-    """Share of the ``positive`` events that were found; 0.0 if there were none.
-
-    >>> recall([1, 1, -1, -1], [1, -1, -1, -1], positive=1)
-    0.5
-    """
-    return count(truth, predicted, positive).recall
-
-
-def sensitivity(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> float:
-    """The papers' word for :func:`recall`.
-
-    >>> sensitivity([1, 1, -1, -1], [1, -1, -1, -1], positive=1)
-    0.5
-    """
-    return recall(truth, predicted, positive)
+    is_positive, is_predicted_positive = is_label(truth, positive), is_label(predicted, positive)
+    positives, alarms = as_flags(is_positive), as_flags(is_predicted_positive)
+    return _counts(as_flags(is_positive & is_predicted_positive), positives, alarms, len(truth))
 
 
 def specificity(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> float:
@@ -162,15 +116,6 @@ def specificity(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> float:
     1.0
     """
     return count(truth, predicted, positive).specificity
-
-
-def f1(truth: ArrayLike, predicted: ArrayLike, positive: Any) -> float:
-    """Harmonic mean of precision and recall; 0.0 if ``positive`` neither occurred nor was predicted.
-
-    >>> f1([1, 1, -1, -1], [1, -1, -1, -1], positive=1)
-    0.6666666666666666
-    """
-    return count(truth, predicted, positive).f1
 
 
 def weighted_sum(truth: ArrayLike, predicted: ArrayLike, positive: Any, *, alpha_p: float = 0.5) -> float:
@@ -210,23 +155,6 @@ def class_index(name: str, labels: Labels, classes: Labels) -> NDArray[np.int64]
     return index
 
 
-def confusion_matrix(truth: ArrayLike, predicted: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.int64]:
-    """Events by true class (row) and predicted class (column), in the order of ``classes``.
-
-    Without ``classes``: the sorted labels that occur.
-
-    >>> confusion_matrix(["a", "b", "c", "c"], ["a", "b", "c", "b"])
-    array([[1, 0, 0],
-           [0, 1, 0],
-           [0, 1, 1]])
-    """
-    truth, predicted = pair(truth, predicted)
-    if classes is None:
-        classes = np.union1d(truth, predicted)
-    classes = column("classes", classes)
-    return cross(class_index("truth", truth, classes), class_index("predicted", predicted, classes), len(classes))
-
-
 def cross(truth: NDArray[np.int64], predicted: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """The confusion matrix of class numbers below ``width``."""
     cells = truth * width + predicted
@@ -240,76 +168,55 @@ class PerClass:
     right: NDArray[np.int64]
     events: NDArray[np.int64]
     predictions: NDArray[np.int64]
+    matrix: NDArray[np.int64]
 
     @classmethod
     def of(cls, matrix: NDArray[np.int64]) -> PerClass:
-        return cls(matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0))
+        """Read a confusion matrix (rows: truth, columns: prediction)."""
+        return cls(matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0), matrix)
 
     def counts(self, position: int) -> Counts:
         """The class at ``position`` against all others."""
         right = int(self.right[position])
         events, predictions = int(self.events[position]), int(self.predictions[position])
-        return Counts(
-            true_positive=right,
-            false_positive=predictions - right,
-            true_negative=int(self.events.sum()) - events - predictions + right,
-            false_negative=events - right,
-        )
+        return _counts(right, events, predictions, int(self.events.sum()))
 
-    def macro_precision(self) -> float:
-        return mean_ratio(self.right, self.predictions)
+    @property
+    def each(self) -> Counts:
+        """Each class against all others: the counts are arrays."""
+        return _counts(self.right, self.events, self.predictions, self.events.sum())
 
-    def macro_recall(self) -> float:
-        return mean_ratio(self.right, self.events)
+    def mistakes(self) -> int:
+        """Number of wrong predictions."""
+        return int(self.events.sum()) - int(self.right.sum())
 
-    def macro_f1(self) -> float:
-        return mean_ratio(2 * self.right, self.events + self.predictions)
+    def accuracy(self) -> float:
+        """Share of right predictions; NaN without events."""
+        events = int(self.events.sum())
+        return 1.0 - self.mistakes() / events if events else float("nan")
+
+    def cost(self, costs: NDArray[np.float64]) -> float:
+        """The sum of what the mistakes cost (rows: truth, columns: prediction)."""
+        return float((self.matrix * costs).sum())
 
     def balanced_accuracy(self) -> float:
+        """Mean recall of the classes that occurred."""
         occurs = self.events > 0
-        return mean_ratio(self.right[occurs], self.events[occurs])
+        return mean(divide(self.right[occurs], self.events[occurs]))
 
 
-def mean_ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> float:
-    if not len(part):
-        return float("nan")
-    return float(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0).mean())
+def _counts(right: Any, events: Any, predictions: Any, total: Any) -> Counts:
+    return Counts(
+        true_positive=right,
+        false_positive=predictions - right,
+        true_negative=total - events - predictions + right,
+        false_negative=events - right,
+    )
 
 
-def macro_precision(truth: ArrayLike, predicted: ArrayLike, classes: ArrayLike | None = None) -> float:
-    """Mean over the classes of each one's precision; a class that was never predicted counts 0.
-
-    >>> macro_precision(["a", "b", "c", "c"], ["a", "b", "c", "b"])
-    0.8333333333333334
-    """
-    return PerClass.of(confusion_matrix(truth, predicted, classes)).macro_precision()
-
-
-def macro_recall(truth: ArrayLike, predicted: ArrayLike, classes: ArrayLike | None = None) -> float:
-    """Mean over the classes of each one's recall; a class that never occurred counts 0.
-
-    >>> macro_recall(["a", "b", "c", "c"], ["a", "b", "c", "b"])
-    0.8333333333333334
-    """
-    return PerClass.of(confusion_matrix(truth, predicted, classes)).macro_recall()
-
-
-def macro_f1(truth: ArrayLike, predicted: ArrayLike, classes: ArrayLike | None = None) -> float:
-    """Mean over the classes of each one's F1; a class neither seen nor predicted counts 0.
-
-    >>> macro_f1(["a", "b", "c", "c"], ["a", "b", "c", "b"])
-    0.7777777777777777
-    """
-    return PerClass.of(confusion_matrix(truth, predicted, classes)).macro_f1()
-
-
-def balanced_accuracy(truth: ArrayLike, predicted: ArrayLike, classes: ArrayLike | None = None) -> float:
-    """Mean recall of the classes that occurred; unlike :func:`macro_recall`, others do not count.
-
-    >>> balanced_accuracy([1, -1, -1, -1], [-1, -1, -1, -1])
-    0.5
-    """
-    return PerClass.of(confusion_matrix(truth, predicted, classes)).balanced_accuracy()
+def mean(values: NDArray[np.float64]) -> float:
+    """The mean over classes; NaN if there are none."""
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def labels_used(asked: ArrayLike) -> int:
@@ -318,7 +225,7 @@ def labels_used(asked: ArrayLike) -> int:
     >>> labels_used([True, False, False, True])
     2
     """
-    return flagged(column("asked", asked))
+    return as_flags(column("asked", asked))
 
 
 def query_ratio(asked: ArrayLike) -> float:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidParameter
-from askance.metrics.arrays import column, share
-from askance.metrics.counts import class_index
-from askance.metrics.summary import counted, position_of
+from askance.metrics.arrays import column
+from askance.metrics.counts import PerClass, class_index
+from askance.metrics.register import METRICS, USUAL_WEIGHTS, Weights
+from askance.metrics.summary import metric_from_matrix, position_of, weights_for
 
 POINTS = 100
 OVER = ("events", "labels")
@@ -46,6 +47,7 @@ def curve(
     positive: Any = None,
     alpha_p: float = 0.5,
     c_p: float = 0.9,
+    costs: Any = None,
     points: int = POINTS,
     window: int | None = None,
     over: str = OVER[0],
@@ -60,9 +62,9 @@ def curve(
     classes : array of labels
         All classes, sorted.
     metric : str, default "accuracy"
-        A metric that counts right and wrong predictions: accuracy, balanced_accuracy, mistakes, precision, recall, f1,
-        and for two classes or a ``positive`` one also sensitivity, specificity, sum and cost.
-    positive, alpha_p, c_p
+        A metric that counts right and wrong predictions, such as accuracy, f1 or, for two classes or a ``positive``
+        one, sum and cost.
+    positive, alpha_p, c_p, costs
         As in ``summarise``.
     points : int, default 100
         How many points the curve has at most.
@@ -82,13 +84,13 @@ def curve(
     bought = np.asarray(column("asked", asked, len(truth)), dtype=np.bool_)
     classes = column("classes", classes)
     positive_index = position_of(positive, classes)
-    alpha_p, c_p = share("alpha_p", alpha_p), share("c_p", c_p)
+    weights = weights_for(alpha_p, c_p, costs, classes)
     if points < 1 or (window is not None and window < 1):
         raise InvalidParameter(f"points and window must be 1 or more, got points={points}, window={window}.")
 
     cell = class_index("truth", truth, classes) * len(classes) + class_index("predicted", predicted, classes)
     return curve_of_cells(
-        cell, bought, len(classes), metric, positive_index, alpha_p, c_p, points=points, window=window, over=over
+        cell, bought, len(classes), metric, positive_index, weights, points=points, window=window, over=over
     )
 
 
@@ -98,8 +100,7 @@ def curve_of_cells(
     n_classes: int,
     metric: str,
     positive_index: int | None,
-    alpha_p: float,
-    c_p: float,
+    weights: Weights,
     *,
     points: int = POINTS,
     window: int | None = None,
@@ -109,7 +110,7 @@ def curve_of_cells(
 
     The arrays may lie in files: they are read a piece at a time.
     """
-    refuse_metric(metric, positive_index)
+    refuse_metric(metric, positive_index, weights)
     labels_until = np.cumsum([0, *(np.count_nonzero(piece) for piece in _pieces(asked))])
     events = _points(asked, labels_until, points, over)
     latest = _matrices_before(events, cell, n_classes)
@@ -117,18 +118,20 @@ def curve_of_cells(
     values = []
     for matrix in latest:
         counts = matrix - next(before) if before is not None else matrix
-        values.append(float(counted(counts, positive_index, alpha_p, c_p)[metric]))
+        values.append(float(metric_from_matrix(METRICS[metric], PerClass.of(counts), positive_index, weights)))
     return Curve(metric, events, _labels_before(events, asked, labels_until), np.array(values, np.float64))
 
 
-def refuse_metric(metric: str, positive_index: int | None) -> None:
+def refuse_metric(metric: str, positive_index: int | None, weights: Weights = USUAL_WEIGHTS) -> None:
     """Refuse a metric of which there is no curve."""
-    empty = np.zeros((2, 2), np.int64)
-    known = counted(empty, None if positive_index is None else 1, 0.5, 0.5)
-    if metric not in known and metric in counted(empty, 1, 0.5, 0.5):
-        raise InvalidParameter(f"a curve of {metric!r} needs a positive class: name it.")
-    if metric not in known:
-        raise InvalidParameter(f"there is no curve of {metric!r}; there are {', '.join(known)}.")
+    with_curve = [known for known in METRICS.values() if known.has_curve]
+    there = [known.name for known in with_curve if known.is_there(positive_index, weights)]
+    if metric not in there and any(metric == known.name for known in with_curve):
+        raise InvalidParameter(
+            f"a curve of {metric!r} needs a positive class: name it{', or give costs' if metric == 'cost' else ''}."
+        )
+    if metric not in there:
+        raise InvalidParameter(f"there is no curve of {metric!r}; there are {', '.join(there)}.")
 
 
 def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:

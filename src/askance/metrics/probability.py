@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.metrics.arrays import Flags, Numbers, column, flagged, is_label, numbers
+from askance.metrics.arrays import Flags, Numbers, as_flags, column, is_label, numbers
 
 # The doubles next to 0 and to 1. A probability of exactly 0 or 1 is one that was rounded there.
 SMALLEST = float(np.nextafter(0.0, 1.0))
@@ -52,7 +52,7 @@ def mean_surprise(is_positive: Flags, probability_positive: Numbers) -> float:
 def calibration_error(truth: ArrayLike, probability_positive: ArrayLike, positive: Any) -> float:
     """The expected calibration error, ten bins of equal width; NaN for an empty stream.
 
-    It is the mean over all events of |mean probability - share of positives| of their bin. 0 is perfect.
+    It is the mean over all events of ``|mean probability - share of positives|`` of their bin. 0 is perfect.
 
     Examples
     --------
@@ -60,13 +60,16 @@ def calibration_error(truth: ArrayLike, probability_positive: ArrayLike, positiv
     0.15
     """
     truth = column("truth", truth)
-    probability = probabilities(probability_positive, len(truth))
-    if not len(truth):
+    return expected_calibration_error(is_label(truth, positive), probabilities(probability_positive, len(truth)))
+
+
+def expected_calibration_error(is_positive: Flags, probability_positive: Numbers) -> float:
+    if not len(is_positive):
         return float("nan")
-    place = calibration_bins(probability)
-    expected = np.bincount(place, probability, minlength=CALIBRATION_BINS)
-    found = np.bincount(place, is_label(truth, positive), minlength=CALIBRATION_BINS)
-    return float(np.abs(expected - found).sum() / len(truth))
+    place = calibration_bins(probability_positive)
+    expected = np.bincount(place, probability_positive, minlength=CALIBRATION_BINS)
+    found = np.bincount(place, is_positive, minlength=CALIBRATION_BINS)
+    return float(np.abs(expected - found).sum() / len(is_positive))
 
 
 def calibration_bins(probability_positive: Numbers) -> NDArray[np.int64]:
@@ -114,6 +117,6 @@ def total_loss(
             f"{false_negative_cost!r} and false_positive_cost={false_positive_cost!r}."
         )
     says_positive = probability_positive >= false_positive_cost / both
-    missed = flagged(is_positive & ~says_positive)
-    alarms = flagged(~is_positive & says_positive)
+    missed = as_flags(is_positive & ~says_positive)
+    alarms = as_flags(~is_positive & says_positive)
     return float(false_negative_cost * missed + false_positive_cost * alarms)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from askance.metrics.arrays import Flags, Numbers, column, flagged, is_label, numbers
+from askance.metrics.arrays import Flags, Numbers, as_flags
 
 
-def auc(truth: ArrayLike, score: ArrayLike, positive: Any) -> float:
+def area(is_positive: Flags, score: Numbers) -> float:
     """Area under the ROC curve: how often a positive event scores above a negative one, a tie counting half.
 
     ``score`` may be a margin or a probability; only its order matters. NaN if one of the two kinds of event
@@ -18,15 +15,10 @@ def auc(truth: ArrayLike, score: ArrayLike, positive: Any) -> float:
 
     Examples
     --------
-    >>> auc(["ham", "spam", "ham", "spam"], [0.1, 0.4, 0.4, 0.9], positive="spam")
+    >>> area(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.4, 0.9]))
     0.875
     """
-    truth = column("truth", truth)
-    return area(is_label(truth, positive), numbers("score", score, len(truth)))
-
-
-def area(is_positive: Flags, score: Numbers) -> float:
-    positives = flagged(is_positive)
+    positives = as_flags(is_positive)
     negatives = len(is_positive) - positives
     if not positives or not negatives:
         return float("nan")

@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from askance.costs import cost_matrix
 from askance.errors import InvalidParameter
 from askance.metrics.arrays import Labels, column, numbers, share
-from askance.metrics.counts import PerClass, class_index, cross, labels_used, query_ratio
-from askance.metrics.probability import mean_surprise, probabilities, total_loss
-from askance.metrics.ranking import area
+from askance.metrics.counts import PerClass, class_index, cross, labels_used, mean, query_ratio
+from askance.metrics.probability import probabilities
+from askance.metrics.register import METRICS, Metric, Weights
+
+Values = dict[str, float | int]
 
 
-def counted(
-    matrix: NDArray[np.int64], positive_index: int | None, alpha_p: float, c_p: float
-) -> dict[str, float | int]:
+class PlayedStream(Protocol):
+    """What is read of a trace."""
+
+    @property
+    def truth_index(self) -> NDArray[Any]: ...
+    @property
+    def predicted_index(self) -> NDArray[Any]: ...
+    @property
+    def asked(self) -> NDArray[Any]: ...
+    @property
+    def classes(self) -> NDArray[Any]: ...
+    @property
+    def signed_margin(self) -> NDArray[Any]: ...
+    @property
+    def probability_positive(self) -> NDArray[Any] | None: ...
+    @property
+    def seconds(self) -> float: ...
+    def __len__(self) -> int: ...
+
+
+def weights_for(alpha_p: float, c_p: float, costs: Any, classes: Labels) -> Weights:
+    """The weights that a user gave, checked."""
+    matrix = None if costs is None else cost_matrix(costs, classes)
+    return Weights(share("alpha_p", alpha_p), share("c_p", c_p), matrix)
+
+
+def metrics_from_matrix(matrix: NDArray[np.int64], positive_index: int | None, weights: Weights) -> Values:
     """The metrics that a confusion matrix tells (rows: truth, columns: prediction)."""
     per_class = PerClass.of(matrix)
-    events = int(matrix.sum())
-    wrong = events - int(matrix.trace())
-    found: dict[str, float | int] = {
-        "accuracy": 1.0 - wrong / events if events else float("nan"),
-        "balanced_accuracy": per_class.balanced_accuracy(),
-        "mistakes": wrong,
+    return {
+        metric.name: metric_from_matrix(metric, per_class, positive_index, weights)
+        for metric in METRICS.values()
+        if metric.is_there(positive_index, weights)
     }
+
+
+def metric_from_matrix(metric: Metric, per_class: PerClass, positive_index: int | None, weights: Weights) -> Any:
+    """One of them."""
+    if metric.of_costs is not None and weights.costs is not None:
+        return metric.of_costs(per_class, weights.costs)
+    if metric.of_matrix is not None:
+        return metric.of_matrix(per_class)
+    assert metric.of_class is not None
     if positive_index is None:
-        found["precision"] = per_class.macro_precision()
-        found["recall"] = per_class.macro_recall()
-        found["f1"] = per_class.macro_f1()
-    else:
-        counts = per_class.counts(positive_index)
-        found["precision"] = counts.precision
-        found["recall"] = found["sensitivity"] = counts.recall
-        found["specificity"] = counts.specificity
-        found["f1"] = counts.f1
-        found["sum"] = counts.sum(alpha_p)
-        found["cost"] = counts.cost(c_p)
-    return found
+        return mean(metric.of_class(per_class.each, weights))
+    return metric.of_class(per_class.counts(positive_index), weights)
 
 
 def summarise(
@@ -52,6 +76,7 @@ def summarise(
     positive: Any = None,
     alpha_p: float = 0.5,
     c_p: float = 0.9,
+    costs: Any = None,
     seconds: float | None = None,
 ) -> dict[str, float | int]:
     """Everything there is to say about how a stream was predicted.
@@ -74,6 +99,8 @@ def summarise(
         Weight of sensitivity in ``sum``; specificity gets the rest.
     c_p : float in [0, 1], default 0.9
         Cost of a missed positive in ``cost`` and ``weighted_loss``; a false alarm costs 1 - ``c_p``.
+    costs : optional
+        What each mistake costs in ``cost``, in place of ``c_p``: see ``askance.costs``.
     seconds : float, optional
         Passed through.
 
@@ -81,8 +108,9 @@ def summarise(
     -------
     dict
         ``events``, ``labels``, ``query_ratio``, ``accuracy``, ``balanced_accuracy``, ``mistakes``, and
-        ``precision``, ``recall``, ``f1``. With a positive class also ``sensitivity``, ``specificity``,
-        ``sum``, ``cost``, and for two classes, where the input is given, ``auc``, ``nlp``, ``weighted_loss``.
+        ``precision``, ``recall``, ``f1``. With ``costs`` also ``cost``. With a positive class also
+        ``sensitivity``, ``specificity``, ``sum``, ``cost``, and for two classes, where the input is given,
+        ``auc``, ``nlp``, ``weighted_loss``.
         With three or more classes and no ``positive``, precision, recall and F1 are macro averages. Ratios
         0 / 0 are 0.0; ``auc`` is NaN when only one class occurred; means over no events are NaN.
 
@@ -102,33 +130,85 @@ def summarise(
     predicted = column("predicted", predicted, len(truth))
     asked = column("asked", asked, len(truth))
     classes = column("classes", classes)
-    alpha_p, c_p = share("alpha_p", alpha_p), share("c_p", c_p)
-    positive_index = position_of(positive, classes)
+    weights = weights_for(alpha_p, c_p, costs, classes)
+    return _measure(
+        class_index("truth", truth, classes),
+        class_index("predicted", predicted, classes),
+        asked,
+        len(classes),
+        position_of(positive, classes),
+        weights,
+        None if margin is None else numbers("margin", margin, len(truth)),
+        None if probability_positive is None else probabilities(probability_positive, len(truth)),
+        seconds,
+    )
 
-    true_class = class_index("truth", truth, classes)
-    matrix = cross(true_class, class_index("predicted", predicted, classes), len(classes))
-    summary: dict[str, float | int] = {
-        "events": len(truth),
+
+def summarise_trace(
+    trace: PlayedStream, positive_index: int | None, weights: Weights, *, everything: bool = True
+) -> Values:
+    """As ``summarise``, of a trace in which every event has a label.
+
+    Without ``everything`` only what follows from counts: the metrics that need a sort or probabilities take longer.
+    """
+    probability = trace.probability_positive if everything else None
+    return _measure(
+        trace.truth_index.astype(np.int64),
+        trace.predicted_index.astype(np.int64),
+        trace.asked,
+        len(trace.classes),
+        positive_index,
+        weights,
+        numbers("margin", trace.signed_margin, len(trace)) if everything else None,
+        None if probability is None else probabilities(probability, len(trace)),
+        trace.seconds,
+    )
+
+
+def _measure(
+    true_class: NDArray[np.int64],
+    predicted_class: NDArray[np.int64],
+    asked: NDArray[Any],
+    n_classes: int,
+    positive_index: int | None,
+    weights: Weights,
+    margin: NDArray[np.float64] | None,
+    probability: NDArray[np.float64] | None,
+    seconds: float | None,
+) -> Values:
+    summary: Values = {
+        "events": len(true_class),
         "labels": labels_used(asked),
         "query_ratio": query_ratio(asked),
-        **counted(matrix, positive_index, alpha_p, c_p),
+        **metrics_from_matrix(cross(true_class, predicted_class, n_classes), positive_index, weights),
     }
-    if len(classes) == 2 and positive_index is not None:
-        is_second = true_class == 1
-        if probability_positive is not None:
-            probability = probabilities(probability_positive, len(truth))
-            # Turning both the events and the order round leaves the area as it is, and so does the surprise.
-            summary["auc"] = area(is_second, probability)
-            summary["nlp"] = mean_surprise(is_second, probability)
-            if positive_index == 1:
-                summary["weighted_loss"] = total_loss(is_second, probability, c_p, 1.0 - c_p)
-            else:
-                summary["weighted_loss"] = total_loss(~is_second, 1.0 - probability, c_p, 1.0 - c_p)
-        elif margin is not None:
-            summary["auc"] = area(is_second, numbers("margin", margin, len(truth)))
+    if n_classes == 2 and positive_index is not None:
+        summary |= _metrics_from_scores(true_class == 1, margin, probability, positive_index, weights)
     if seconds is not None:
         summary["seconds"] = float(seconds)
     return summary
+
+
+def _metrics_from_scores(
+    is_second: NDArray[np.bool_],
+    margin: NDArray[np.float64] | None,
+    probability: NDArray[np.float64] | None,
+    positive_index: int,
+    weights: Weights,
+) -> Values:
+    """The metrics of two classes that need scores, or probabilities, where there are any."""
+    found: Values = {}
+    score = margin if probability is None else probability
+    for metric in METRICS.values():
+        if metric.of_scores is not None and score is not None:
+            # Turning both the events and the order round would leave the area as it is.
+            found[metric.name] = metric.of_scores(is_second, score)
+        if metric.of_probabilities is not None and metric.is_summarised and probability is not None:
+            if metric.is_about_positive and positive_index == 0:
+                found[metric.name] = metric.of_probabilities(~is_second, 1.0 - probability, weights)
+            else:
+                found[metric.name] = metric.of_probabilities(is_second, probability, weights)
+    return found
 
 
 def position_of(positive: Any, classes: Labels) -> int | None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from askance.playing.model import Model
     from askance.playing.pipe import Pipe
-    from askance.playing.run import Outcome, Progress, play
+    from askance.playing.run import Progress, RunResult, play
 
-__all__ = ["Model", "Outcome", "Pipe", "Progress", "play"]
+__all__ = ["Model", "Pipe", "Progress", "RunResult", "play"]
 
-_HOMES = dict.fromkeys(("Outcome", "Progress", "play"), "askance.playing.run") | {
+_HOMES = dict.fromkeys(("RunResult", "Progress", "play"), "askance.playing.run") | {
     "Model": "askance.playing.model",
     "Pipe": "askance.playing.pipe",
 }

@@ -1,4 +1,4 @@
-"""The lines of a pipe, each as soon as it is there, until the end or a signal."""
+"""The lines of a pipe, each as soon as it arrives, until the end or a signal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIECE = 1 << 16
 
 
 class Lines:
-    """Lines of a file descriptor; SIGTERM and SIGINT end them between two lines, never inside the work on one.
+    """The lines of a file descriptor. SIGTERM and SIGINT end them between two lines, never during the work on one.
 
     Iterate inside ``with``. A line longer than 64 MiB comes as None, and the rest of it is left out.
 

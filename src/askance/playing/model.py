@@ -1,8 +1,9 @@
-"""A classifier together with what turns raw events into its columns, in one file.
+"""A classifier with what is known of the stream it comes from, in one file.
 
-The file is a model file as ``clf.save`` writes it, with one more array in its archive, ``stream``: as JSON text, the
-fields, their columns and the running statistics that ``Stream.state()`` gives. ``askance.load`` reads the classifier
-of such a file; ``Model.load`` reads both.
+The file is a model file as ``clf.save`` writes it. Where events have named fields, their encoder is a part of the
+classifier, and ``askance.load`` gives one that takes raw events. One more array in the archive, ``stream``, has as JSON
+text what else ``Stream.state()`` gives: the format, the label, how features without names are scaled. ``Model.load``
+reads both.
 """
 
 from __future__ import annotations
@@ -17,38 +18,54 @@ from typing import Any
 import numpy as np
 
 from askance.errors import ModelFileError
+from askance.features.rows import RowFeatures
 from askance.learner.files import read, save
+from askance.learner.stream_classifier import StreamClassifier
+
+LABEL_KINDS = {"i": "int", "u": "int", "f": "float"}
+"""What labels are in a stream, by the kind of the array of classes; "text" for others."""
 
 
 @dataclass
 class Model:
-    """What a stream left behind, and what goes on with the next one.
+    """A classifier with the state of its stream, which the next stream goes on from.
 
     Parameters
     ----------
-    classifier : ActiveClassifier
-        The learner.
+    classifier : StreamClassifier
+        The learner: an ``ActiveClassifier`` without scikit-learn's methods. ``askance.load`` reads one with them.
     stream : mapping
         ``Stream.state()``: fields, columns and running statistics.
     about : dict
-        Whatever else belongs to it, as JSON: the algorithm's name, the ids of open questions.
+        What else belongs to it, as JSON: the algorithm's name, the ids of pending events.
     """
 
-    classifier: Any
+    classifier: StreamClassifier
     stream: Mapping[str, Any]
     about: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if "fields" in self.stream:
+            self.classifier._features = RowFeatures.from_dict(self.stream)
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write both to one file, whole or not at all."""
+        """Write both to one file, atomically."""
         target = Path(path)
         check_can_be_written(target)
-        document = json.dumps({"stream": self.stream, "about": self.about}, default=_plain).encode()
+        encoder = encoder_of(self.classifier)
+        kept = {name: value for name, value in self.stream.items() if name not in encoder}
+        document = json.dumps({"stream": kept, "about": self.about}, default=_plain).encode()
         save(self.classifier, target, stream=np.frombuffer(document, np.uint8))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read what ``save`` wrote."""
-        classifier, arrays = read(path)
+        classifier, arrays = read(path, StreamClassifier)
+        encoder = encoder_of(classifier)
+        if "stream" not in arrays and encoder:  # saved in Python, after raw events
+            about = {"algorithm": type(classifier._rules().update).__name__, "parameters": {}}
+            labels = LABEL_KINDS.get(classifier.classes_.dtype.kind, "text")
+            return cls(classifier, {"format": "rows", "labels": labels} | encoder, about)
         if "stream" not in arrays:
             raise ModelFileError(
                 f"{str(path)!r} holds a classifier, but not how events become its columns; only a model that "
@@ -56,13 +73,18 @@ class Model:
             )
         try:
             document = json.loads(arrays["stream"].tobytes())
-            return cls(classifier, document["stream"], document["about"])
+            return cls(classifier, document["stream"] | encoder, document["about"])
         except (ValueError, KeyError, TypeError) as error:
             raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
 
 
+def encoder_of(classifier: Any) -> dict[str, Any]:
+    """The state of a classifier's encoder of raw events; empty if it has none."""
+    return classifier._features.to_dict() if hasattr(classifier, "_features") else {}
+
+
 def check_can_be_written(path: str | os.PathLike[str]) -> None:
-    """Say before the work, not after it, that a file cannot be written."""
+    """Raise if a file cannot be written: before the work, not after it."""
     target = Path(path)
     if not target.parent.is_dir():
         raise ModelFileError(f"there is no folder {str(target.parent)!r} to write {target.name!r} to.")

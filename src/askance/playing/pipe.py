@@ -7,7 +7,9 @@ A line is one of
                  {"id": "m1", "label": "spam"}                         or to the latest asked event with this id
 
 An event may carry its label, as a recorded stream does: it is learned at once if the event is asked, and otherwise not
-looked at. An answer whose label is null closes the ticket unanswered; ``"replace": true`` corrects an earlier answer.
+read. An answer whose label is null, or a word for a missing one, closes the ticket unanswered; ``"replace": true``
+corrects an earlier answer. A decision has ``widened`` if a field got a wider kind with its event. Lines that cannot be
+used may be kept in a file, which can be sent through a pipe again as it is.
 """
 
 from __future__ import annotations
@@ -19,41 +21,48 @@ from typing import Any
 
 import numpy as np
 
-from askance.errors import AskanceError, InvalidInput
+from askance.errors import AskanceError, ConflictingAnswer, InvalidInput
+from askance.features.assemble import csr
 from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.features.times import seconds_in
 from askance.learner.budget import as_budget
-from askance.playing.choice import Choice, room_for
+from askance.learner.state import room_for
+from askance.pending import Pending
+from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.model import Model
+from askance.stream.buffer import BYTE_ORDER_MARK
 from askance.stream.jsonl import FORMAT, read_object
 from askance.stream.labels import Labels
+from askance.stream.quarantine import MARK, Keeper, raw_of, text_of
 
-MOST_ASKED = 20_000  # asked events whose ids are remembered
+MOST_ASKED = 20_000  # asked events whose ids are kept
 ID, TICKET, LABEL, REPLACE = "id", "ticket", "label", "replace"
 ANSWER = {ID, TICKET, LABEL, REPLACE}
 
 
 class Pipe:
-    """Answers lines.
+    """Decides on events and learns answers, one line at a time.
 
     Parameters
     ----------
     classes : sequence of str
-        The labels there are.
-    choice : Choice, optional
+        All labels.
+    spec : AlgorithmSpec, optional
         The algorithm, its parameters and the budget.
     features : mapping, optional
-        Kinds of fields, by name; the others are told by their first value.
+        Kinds of fields, by name. The kinds of the others are found from their first values.
     raw : bool, default False
         Scale nothing.
     label : str, default "label"
         The field with the label, in events that carry one.
     time_field : str, optional
         The field with the time of an event, in seconds or as ISO 8601 text, for budgets by time. Default: the clock.
+    na_values : list, optional
+        Words and numbers that count as missing, besides the usual words.
 
     Examples
     --------
-    >>> pipe = Pipe(["ham", "spam"], Choice("PA", intercept=False))
+    >>> pipe = Pipe(["ham", "spam"], AlgorithmSpec("PA", intercept=False))
     >>> decision = pipe.answer(b'{"id": 7, "text": "Win a prize"}')
     >>> decision["id"], decision["asked"], decision["ticket"]
     (7, True, 1)
@@ -66,25 +75,26 @@ class Pipe:
     def __init__(
         self,
         classes: Sequence[str],
-        choice: Choice | None = None,
+        spec: AlgorithmSpec | None = None,
         *,
         features: Mapping[str, str] | None = None,
         raw: bool = False,
         label: str = LABEL,
         time_field: str | None = None,
+        na_values: Any = None,
     ) -> None:
-        self._labels = Labels()
+        self._features = RowFeatures(features, raw=raw, na_values=na_values)
+        self._labels = Labels(classes=classes, missing=self._features.missing)
         self._labels.settle(classes)
         values = sorted({self._labels.of(text) for text in classes})
-        self._choice = choice or Choice()
-        self._clf = self._choice.make(values, n_features=1)
-        self._features = RowFeatures(features, raw=raw)
-        self._about: dict[str, Any] = self._choice.about(len(values))
-        self._asked: dict[int, list[Any]] = {}
+        self._spec = spec or AlgorithmSpec()
+        self._clf = self._spec.make(values, n_features=1)
+        self._about: dict[str, Any] = self._spec.about()
+        self._ids: Pending[int, Any] = Pending()
         self._begin(label, time_field)
 
     @classmethod
-    def of(cls, model: Model, label: str | None = None, time_field: str | None = None) -> Pipe:
+    def of(cls, model: Model, label: str | None = None, time_field: str | None = None, na_values: Any = None) -> Pipe:
         """Go on with a model that was saved by a pipe, or by playing a file with named fields."""
         kept = model.stream
         if "fields" not in kept:
@@ -95,19 +105,23 @@ class Pipe:
         new = cls.__new__(cls)
         new._clf = model.classifier
         new._features = RowFeatures.from_dict(kept)
-        new._labels = Labels(kept.get("labels"))
+        new._features.missing = new._features.missing.with_more(na_values)
+        new._labels = Labels(kept.get("labels"), new._clf.classes_.tolist(), missing=new._features.missing)
         new._labels.settle(str(value) for value in new._clf.classes_.tolist())
         new._about = {name: value for name, value in model.about.items() if name != "asked"}
-        new._asked = {int(ticket): [known, answer] for ticket, known, answer in model.about.get("asked", [])}
+        new._ids = Pending({int(ticket): known for ticket, known, *_ in model.about.get("asked", [])})
         new._begin(label or kept.get("label") or LABEL, time_field)
         return new
 
     def _begin(self, label: str, time_field: str | None) -> None:
         self._label, self._time_field = label, time_field
-        self._tickets = {_key(known): ticket for ticket, (known, _) in self._asked.items() if known is not None}
+        self._tickets = {_key(known): ticket for ticket, known in self._ids.items() if known is not None}
         self._classes = set(np.asarray(self._clf.classes if self._clf.classes is not None else []).tolist())
-        self._classes |= set(self._clf.classes_.tolist() if self._clf.__sklearn_is_fitted__() else [])
+        self._classes |= set(self._clf.classes_.tolist() if self._clf.has_begun else [])
         self.lines = self.events = self.asked = self.answers = self.bad_lines = 0
+        self.keeper: Keeper | None = None
+        """Keeps the lines that cannot be used."""
+        self._is_kept = False  # whether the lines come out of such a file
 
     @property
     def classifier(self) -> Any:
@@ -115,82 +129,99 @@ class Pipe:
         return self._clf
 
     def model(self) -> Model:
-        """What can be saved, and gone on with."""
-        asked = [[ticket, known, answer] for ticket, (known, answer) in self._asked.items()]
-        stream = {"format": FORMAT, "label": self._label, "labels": self._labels.kind, **self._features.to_dict()}
+        """The model, to be saved and gone on with."""
+        asked = [[ticket, known] for ticket, known in self._ids.items()]
+        stream = {"format": FORMAT, "labels": self._labels.kind, **self._features.to_dict()} | {"label": self._label}
         return Model(self._clf, stream, self._about | {"asked": asked})
 
     def answer(self, line: bytes) -> dict[str, Any] | None:
-        """What to say to a line; None to an empty one. A line that cannot be used gets an object with ``error``."""
+        """The reply to a line; None to an empty one. The reply to a line that cannot be used has ``error``."""
         self.lines += 1
         named: dict[str, Any] = {}
         try:
-            whole = read_object(line)
+            if self._is_kept and line.strip():
+                line = raw_of(line, "-", self.lines)
+            whole = read_object(line.removeprefix(BYTE_ORDER_MARK) if self.lines == 1 else line)
             if whole is None:
                 return None
-            named = _named(_checked_id(whole.get(ID)))
+            if self.lines == 1 and whole.items() >= MARK.items():
+                self._is_kept = True
+                return None
+            named = _naming(_check_id(whole.get(ID)))
             row = flatten(whole)
             if row.get(TICKET) is not None:
                 named = {TICKET: row[TICKET]} | named
             if TICKET in row or (row.keys() <= ANSWER | {self._label} and ID in row and row.keys() - {ID}):
-                return self._answered(row)
-            return self._decided(row)
+                return self._learn_answer(row)
+            return self._decide(row)
         except (AskanceError, ValueError, LookupError) as error:
-            return self.refuse(_reason(error), named)
+            return self.refuse(_reason(error), named, line, getattr(error.__cause__ or error, "field", None))
 
     def refuse_long_line(self) -> dict[str, Any]:
-        """What to say to a line that was too long to be read."""
+        """The reply to a line that was too long to be read."""
         self.lines += 1
         return self.refuse("it is longer than 64 MiB.")
 
-    def refuse(self, reason: str, named: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The object that says why the current line, which names an id or a ticket, cannot be used."""
+    def refuse(
+        self, reason: str, named: Mapping[str, Any] | None = None, raw: bytes | None = None, field: str | None = None
+    ) -> dict[str, Any]:
+        """The reply that says why the current line, which names an id or a ticket, cannot be used.
+
+        It carries the line itself, unless a quarantine keeps it: what cannot be taken is not lost.
+        """
         self.bad_lines += 1
-        return {**(named or {}), "error": f"line {self.lines}: {reason}", "line": self.lines}
+        reply = {**(named or {}), "error": f"line {self.lines}: {reason}", "line": self.lines}
+        if self.keeper is not None:
+            self.keeper.add("-", self.lines, field, reason, raw)
+        elif raw is not None:
+            reply["raw"] = text_of(raw.rstrip(b"\r\n"))
+        return reply
 
     # --- events ------------------------------------------------------------------------------------------
 
-    def _decided(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _decide(self, row: dict[str, Any]) -> dict[str, Any]:
         known = row.pop(ID, None)
-        truth = self._known_label(row.pop(self._label)) if row.get(self._label) is not None else None
-        row.pop(self._label, None)
+        written = row.pop(self._label, None)
+        truth = None if self._labels.is_missing(written) else self._known_label(written)
         when = self._time(row)
+        before = len(self._features.encoder.widened)
         event = self._features.row(row)
+        widened = self._features.encoder.widened[before:]
         self._make_room()
         likely = self._probabilities(event)
         decision = self._clf.ask(event, time=when)
         self.events += 1
-        said = {**_named(known), "label": decision.label, "margin": decision.margin, **likely}
-        said |= {"probability_of_asking": decision.probability, "asked": decision.asked}
+        reply = {**_naming(known), "label": decision.label, "margin": decision.margin, **likely}
+        reply |= {"probability_of_asking": decision.probability, "asked": decision.asked}
+        if widened:
+            reply["widened"] = {name: now for name, _, now in widened}
         if decision.asked:
             self.asked += 1
-            said |= {"ticket": decision.ticket, "audit": decision.audit}
+            reply |= {"ticket": decision.ticket, "audit": decision.audit}
             self._remember(decision.ticket, known)
             if truth is not None and decision.ticket is not None:
-                said["learned"] = self._learn(decision.ticket, truth, replace=False)
-        return said
+                reply["learned"] = self._learn(decision.ticket, truth, replace=False)
+        return reply
 
     def _make_room(self) -> None:
-        """As many columns as the fields have by now."""
+        """Widen the model to the columns that the fields have by now."""
         width = max(1, self._features.encoder.width)
-        if not self._clf.__sklearn_is_fitted__():
-            self._clf.set_params(n_features=room_for(width))
+        if not self._clf.has_begun:
+            self._clf.n_features = room_for(width)
         elif self._clf.n_features_in_ < width:
             self._clf.widen(room_for(width))
 
     def _probabilities(self, event: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
-        """The probability of each class, where the model has one."""
-        if not hasattr(self._clf, "predict_proba") or not self._clf.__sklearn_is_fitted__():
+        """The probability of each class; before the first event nothing."""
+        if not self._clf.has_begun:
             return {}
-        from scipy.sparse import csr_matrix
-
         columns, values = event
-        row = csr_matrix((values, columns, [0, len(columns)]), shape=(1, self._clf.n_features_in_))
+        row = csr(np.array([0, len(columns)], np.int32), columns, values, self._clf.n_features_in_)
         shares = self._clf.predict_proba(row)[0].tolist()
         return {"probabilities": {str(name): p for name, p in zip(self._clf.classes_.tolist(), shares, strict=True)}}
 
     def _time(self, row: dict[str, Any]) -> float | None:
-        """When the event came; the field is no feature."""
+        """The time of the event, whose field is taken out: it is no feature."""
         written = row.pop(self._time_field, None) if self._time_field is not None else None
         if not as_budget(self._clf.budget).reads_time:
             return None
@@ -205,7 +236,7 @@ class Pipe:
 
     # --- answers -----------------------------------------------------------------------------------------
 
-    def _answered(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _learn_answer(self, row: dict[str, Any]) -> dict[str, Any]:
         known, ticket = row.get(ID), row.get(TICKET)
         if ticket is None:
             ticket = self._tickets.get(_key(known))
@@ -213,19 +244,19 @@ class Pipe:
                 raise InvalidInput(f"no event with the id {known!r} was asked, or too long ago.")
         elif isinstance(ticket, bool) or not isinstance(ticket, int):
             raise InvalidInput(f"a ticket is a whole number, got {ticket!r}.")
-        of_ticket = self._asked.get(ticket, [None])[0]
+        of_ticket = self._ids.get(ticket)
         if known is not None and of_ticket is not None and _key(known) != _key(of_ticket):
             raise InvalidInput(f"ticket {ticket} is that of the id {of_ticket!r}, not of {known!r}.")
         known = known if known is not None else of_ticket
         name = self._label if self._label in row else LABEL
         if name not in row:
             raise InvalidInput("the answer has no label.")
-        said = {"ticket": ticket, **_named(known)}
-        if row[name] is None:
+        reply = {"ticket": ticket, **_naming(known)}
+        if self._labels.is_missing(row[name]):
             self._clf.forget(ticket)
-            return said | {"label": None, "learned": False}
+            return reply | {"label": None, "learned": False}
         label = self._known_label(row[name])
-        return said | {"label": label, "learned": self._learn(ticket, label, bool(row.get(REPLACE)))}
+        return reply | {"label": label, "learned": self._learn(ticket, label, bool(row.get(REPLACE)))}
 
     def _known_label(self, value: Any) -> Any:
         label = self._labels.of(value)
@@ -235,25 +266,25 @@ class Pipe:
         return label
 
     def _learn(self, ticket: int, label: Any, replace: bool) -> bool:
-        """Tell the learner; whether that was news."""
+        """Let the classifier learn an answer; returns whether it was new."""
+        before = self._clf.answer_to(ticket)
+        if before not in (None, label) and not replace:
+            raise ConflictingAnswer(
+                f'ticket {ticket} was answered {before!r} before; {{"replace": true}} makes it {label!r}.'
+            )
         self._clf.tell(ticket=ticket, y=label, replace=replace)
-        entry = self._asked.setdefault(ticket, [None, None])
-        is_news = entry[1] != label
-        entry[1] = label
+        is_news = bool(before != label)
         self.answers += is_news
         return is_news
 
     def _remember(self, ticket: int | None, known: Any) -> None:
         if ticket is None:
             return
-        self._asked[ticket] = [known, None]
         if known is not None:
             self._tickets[_key(known)] = ticket
-        if len(self._asked) > MOST_ASKED:
-            oldest = next(iter(self._asked))
-            key = _key(self._asked.pop(oldest)[0])
-            if self._tickets.get(key) == oldest:
-                del self._tickets[key]
+        for oldest, other in self._ids.add(ticket, known, MOST_ASKED).items():
+            if self._tickets.get(_key(other)) == oldest:
+                del self._tickets[_key(other)]
 
 
 def _key(known: Any) -> str:
@@ -261,19 +292,19 @@ def _key(known: Any) -> str:
     return json.dumps(known)
 
 
-def _checked_id(known: Any) -> Any:
-    """The id of a line; refuses what could not be told from a feature, or from another id."""
+def _check_id(known: Any) -> Any:
+    """The id of a line; raises if it could be mistaken for a feature, or for another id."""
     if known is None or (isinstance(known, str | int | float) and not isinstance(known, bool)):
         return known
     raise InvalidInput(f"an id is text or a number, got {json.dumps(known)[:40]}.")
 
 
-def _named(known: Any) -> dict[str, Any]:
+def _naming(known: Any) -> dict[str, Any]:
     return {} if known is None else {ID: known}
 
 
 def _reason(error: Exception) -> str:
-    """Why a line cannot be used, in a sentence."""
+    """Why a line cannot be used, in one sentence."""
     if isinstance(error, json.JSONDecodeError):
         ends = error.pos >= len(error.doc.rstrip())
         what = "it ends too early" if ends else f"{error.msg[0].lower()}{error.msg[1:]} at column {error.pos + 1}"

@@ -1,4 +1,4 @@
-"""The learner and its totals while a stream goes past: classes, widths, missing labels."""
+"""Play the batches of a stream: find the classes, widen the learner, count the totals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from askance.errors import InvalidInput, InvalidParameter
+from askance.errors import InvalidInput, InvalidParameter, UnfitCosts
 from askance.learner.labels import distinct_labels
+from askance.learner.state import room_for
 from askance.learner.trace import Trace
-from askance.playing.choice import Choice, room_for
+from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.model import Model
 from askance.playing.totals import Totals
 from askance.playing.traces import TraceFile
@@ -19,7 +20,7 @@ from askance.stream.labels import refuse_quantities
 
 
 class LateClass(Exception):
-    """A label turned up that was not among the first ones."""
+    """A label came that was not among the first ones."""
 
 
 class Player:
@@ -29,12 +30,12 @@ class Player:
     ----------
     stream : Stream
         Where the batches come from.
-    choice : Choice
+    spec : AlgorithmSpec
         The algorithm.
     resume : Model or None
-        The model that goes on, instead of a new one.
+        The model to go on with, instead of a new one.
     classes : sequence of labels or None
-        All labels there are; None: those of the first batch.
+        All labels; None: those of the first batch.
     positive : label or None
         The positive class.
     may_be_late : bool
@@ -44,30 +45,32 @@ class Player:
     def __init__(
         self,
         stream: Stream,
-        choice: Choice,
+        spec: AlgorithmSpec,
         resume: Model | None,
         classes: Sequence[Any] | None,
         positive: Any,
         may_be_late: bool,
     ) -> None:
-        self.stream, self.choice, self.resume = stream, choice, resume
+        self.stream, self.spec, self.resume = stream, spec, resume
         self.given, self.wanted, self.may_be_late = classes, positive, may_be_late
         self.clf: Any = None
         self.totals: Totals | None = None
         self.unlabeled = self.width = 0
 
     def add(self, batch: Batch, file: TraceFile | None) -> Trace | None:
-        """Play one more batch, and write its trace; None if it has no labels."""
-        labeled = self._labeled(batch)
-        y = labeled.y
-        if y is None or not len(y):
-            return None
-        totals = self.totals if self.totals is not None else self._begin(y)
-        self._check_labels(y, totals.classes, batch)
+        """Play one more batch, and write its trace; events without a label are predicted only."""
+        if batch.y is None:
+            raise InvalidInput(
+                f"{self.stream.name!r} has no labels, which are needed to answer and to count; name the field they are "
+                "in, or use 'askance pipe' for events whose labels come later."
+            )
+        known = known_labels(batch.y)
+        totals = self.totals if self.totals is not None else self._begin(known, len(batch.y))
+        self._check_labels(known, totals.classes, batch)
         self.width = max(self.width, batch.X.shape[1])
         first_event = self.clf.events_seen_ + 1
         try:
-            trace = self._played(labeled, y)
+            trace = self._play(batch, batch.y)
         except MemoryError:
             raise InvalidInput(
                 f"{self.stream.name!r} has {self.width:,} features, more than the memory has room for; look for a "
@@ -75,50 +78,44 @@ class Player:
             ) from None
         totals.add(trace)
         if file is not None:
-            file.add(trace, first_event, labeled.origins)
+            file.add(trace, first_event, batch.origins)
         return trace
 
-    def _played(self, batch: Batch, y: np.ndarray) -> Trace:
-        """What the learner did with a batch; it gets as wide as the stream first."""
-        if not self.clf.__sklearn_is_fitted__():
+    def _play(self, batch: Batch, y: np.ndarray) -> Trace:
+        """The trace of a batch; the learner is widened to the stream first."""
+        if not self.clf.has_begun:
             model_width = max(1, self.width)
         else:
             if self.clf.n_features_in_ < self.width:
                 self.clf.widen(room_for(self.width))
             model_width = self.clf.n_features_in_
         trace: Trace = self.clf.run(batch.to_width(model_width), y, times=batch.times)
+        self.unlabeled += len(trace) - len(trace.labeled)
         return trace
 
-    def finished(self) -> tuple[Model, Totals]:
-        """The model as it is at the end of the stream, and what it came to."""
+    def finish(self) -> tuple[Model, Totals]:
+        """The model and the totals at the end of the stream."""
         if self.totals is None:
-            what = f"{self.unlabeled:,} events, but none has a label" if self.unlabeled else "no events"
-            raise InvalidInput(f"{self.stream.name!r} has {what}.")
-        about = self.resume.about if self.resume is not None else self.choice.about(len(self.totals.classes))
+            raise InvalidInput(f"{self.stream.name!r} has no events.")
+        if not self.width:
+            self.stream.refuse_no_columns()
+        about = self.resume.about if self.resume is not None else self.spec.about()
         return Model(self.clf, self.stream.state(), about), self.totals
 
-    def _labeled(self, batch: Batch) -> Batch:
-        """The rows that have a label."""
-        if batch.y is None:
-            raise InvalidInput(
-                f"{self.stream.name!r} has no labels, which are needed to answer and to count; name the field they are "
-                "in, or use 'askance pipe' for events whose labels come later."
-            )
-        if batch.y.dtype != object:
-            return batch
-        known = np.array([label is not None for label in batch.y.tolist()], np.bool_)
-        self.unlabeled += int((~known).sum())
-        times = None if batch.times is None else batch.times[known]
-        origins = {name: column[known] for name, column in batch.origins.items()}
-        return Batch(batch.X[known], np.array(batch.y[known].tolist()), batch.first_row, times, origins)
-
-    def _begin(self, y: np.ndarray) -> Totals:
-        """Make the learner, or take the one that goes on."""
+    def _begin(self, y: np.ndarray, n_events: int) -> Totals:
+        """Make the learner from the labels of the first events, or take the one to go on with."""
         if self.resume is not None:
             self.clf = self.resume.classifier
             classes = self.clf.classes_
         else:
-            classes = distinct_labels(y if self.given is None else as_labels(self.given, y), "classes")
+            if not len(y) and self.given is None:
+                raise self._late() or InvalidInput(
+                    f"none of the first {n_events:,} events of {self.stream.name!r} has a label; name the classes if "
+                    "labels come later."
+                )
+            classes = distinct_labels(
+                y if self.given is None else as_labels(self.given, y if len(y) else None), "classes"
+            )
             if len(classes) < 2:
                 raise self._late() or InvalidInput(
                     f"{self.stream.name!r} has only one class, {str(classes.item(0))!r}, "
@@ -128,7 +125,10 @@ class Player:
             if self.given is None:
                 refuse_quantities(classes, len(y), self.stream.name)
             positive = self._positive(classes) if len(classes) == 2 else None
-            self.clf = self.choice.make(classes.tolist(), positive=positive)
+            try:
+                self.clf = self.spec.make(classes.tolist(), positive=positive)
+            except UnfitCosts as error:
+                raise self._late() or error from None
         self.totals = Totals(classes, self._positive(classes))
         return self.totals
 
@@ -160,20 +160,28 @@ class Player:
             )
 
 
+def known_labels(y: np.ndarray) -> np.ndarray:
+    """The labels of a batch that are not missing."""
+    return y if y.dtype != object else np.array([label for label in y.tolist() if label is not None])
+
+
 def labels_in(stream: Stream) -> list[Any]:
-    """All labels of a stream that can be read again."""
+    """All labels of a stream, which is read to its end."""
     found: set[Any] = set()
     for batch in stream:
-        if batch.y is not None:
-            present = batch.y if batch.y.dtype != object else np.array([y for y in batch.y.tolist() if y is not None])
-            found.update(distinct_labels(present, "y").tolist() if len(present) else [])
+        present = known_labels(batch.y) if batch.y is not None else ()
+        found.update(distinct_labels(present, "y").tolist() if len(present) else [])
+    if not found:
+        raise InvalidInput(
+            f"{stream.name!r} has {stream.rows_read:,} events, but none has a label; is it the right field?"
+        )
     labels = sorted(found)
     refuse_quantities(np.array(labels), stream.rows_read, stream.name)
     return labels
 
 
 def as_labels(texts: Sequence[Any], like: np.ndarray | None) -> list[Any]:
-    """Labels as the stream has them: numbers where it has numbers."""
+    """The labels in the type of the stream's: as numbers if those are numbers."""
     kind = "U" if like is None else like.dtype.kind
     try:
         if kind in "iu":

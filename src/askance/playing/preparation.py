@@ -1,4 +1,4 @@
-"""What was done to the values of a stream, in words."""
+"""Describe in words what is done to the values of a stream."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DONE = (
 SPARSE = {AS_IT_IS: "not scaled", STANDARDISED: "standardised by running statistics", TO_UNIT_LENGTH: "to unit length"}
 
 
-def prepared(stream: Stream, clf: Any) -> str:
-    """What the stream and the classifier do to the values."""
+def prepare(stream: Stream, clf: Any) -> str:
+    """A description of what the stream and the classifier do to the values."""
     done = list(_fields(stream))
     if clf.normalize or stream.state().get("sparse_rows") == TO_UNIT_LENGTH:
         done.append("events to unit length")

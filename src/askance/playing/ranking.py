@@ -6,35 +6,36 @@ import numpy as np
 
 from askance.metrics.ranking import area
 
-EXACT_EVENTS = 1 << 16  # up to which every score is kept
-DROPPED_BITS = 14  # of a float32: scores whose ratio is nearer to 1 than 1/512 are then one score
+EXACT_EVENTS = 1 << 16  # up to so many events every score is kept
+DROPPED_BITS = 14  # of a float32: scores whose ratio is nearer to 1 than 1/512 then count as equal
 
 
-class Ranking:
-    """Scores of events of two classes: exact up to 65,536 events; beyond, scores that are nearly equal count as ties.
+class RocAccumulator:
+    """The ranking of events of two classes by score. Up to 65,536 events it is exact; beyond, nearly equal scores are
+    ties.
 
     Examples
     --------
-    >>> ranking = Ranking()
+    >>> ranking = RocAccumulator()
     >>> ranking.add(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.4, 0.9]))
     >>> ranking.area()
     0.875
     """
 
     def __init__(self) -> None:
-        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
+        self._exact: list[tuple[np.ndarray, np.ndarray]] = []
         self._events = 0
         self._bins: np.ndarray | None = None  # negatives and positives by score, ascending
 
     def add(self, is_positive: np.ndarray, score: np.ndarray) -> None:
-        """More events."""
+        """Add events."""
         self._events += len(score)
         if self._bins is None:
-            self._kept.append((is_positive, score))
+            self._exact.append((is_positive, score))
             if self._events <= EXACT_EVENTS:
                 return
             self._bins = np.zeros((2, 1 << (32 - DROPPED_BITS)), np.int64)
-            kept, self._kept = self._kept, []
+            kept, self._exact = self._exact, []
             for flags, scores in kept:
                 self._count(self._bins, flags, scores)
         else:
@@ -42,7 +43,7 @@ class Ranking:
 
     @staticmethod
     def _count(bins: np.ndarray, is_positive: np.ndarray, score: np.ndarray) -> None:
-        # The bits of a float, as a whole number, are in the order of its size; -0.0 becomes 0.0.
+        # The bits of a float, read as a whole number, are ordered as its size; adding 0.0 turns -0.0 into 0.0.
         with np.errstate(over="ignore", under="ignore"):
             bits = (score.astype(np.float32) + np.float32(0.0)).view(np.int32).astype(np.int64)
         order = np.where(bits >= 0, bits + (1 << 31), -1 - (bits & 0x7FFFFFFF) + (1 << 31)) >> DROPPED_BITS
@@ -50,11 +51,12 @@ class Ranking:
             bins[row] += np.bincount(order[flags], minlength=bins.shape[1])
 
     def area(self) -> float:
-        """How often a positive event scores above a negative one, a tie counting half; NaN without both."""
+        """sum_b P_b (N_1 + ... + N_{b-1} + N_b / 2) / (P N): how often a positive event scores above a negative one, a
+        tie counting half. NaN if a class is missing."""
         if self._bins is None:
-            if not self._kept:
+            if not self._exact:
                 return float("nan")
-            return area(*(np.concatenate(parts) for parts in zip(*self._kept, strict=True)))
+            return area(*(np.concatenate(parts) for parts in zip(*self._exact, strict=True)))
         negatives, positives = self._bins
         pairs = int(negatives.sum()) * int(positives.sum())
         below = np.cumsum(negatives) - negatives

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,33 +14,37 @@ from askance.errors import BadLine, InvalidParameter
 from askance.features.kinds import number_in
 from askance.metrics import Curve
 from askance.metrics.arrays import share
-from askance.playing.choice import Choice
-from askance.playing.drawing import Drawing, Recorder
+from askance.metrics.register import Weights
+from askance.metrics.summary import weights_for
+from askance.playing.algorithm_spec import AlgorithmSpec
+from askance.playing.curve_recorder import CurveSpec, Recorder
 from askance.playing.model import Model, check_can_be_written
 from askance.playing.player import LateClass, Player, labels_in
-from askance.playing.preparation import prepared
+from askance.playing.preparation import prepare
+from askance.playing.read_ahead import read_ahead
 from askance.playing.sources import open_source
 from askance.playing.totals import ALPHA_P, C_P, Totals
 from askance.playing.traces import open_trace
 from askance.stream import Stream
+from askance.stream.first_events import warnings_of
 
 SCALES = ("auto", "none", "l2")
 
 
 class Progress(NamedTuple):
-    """A look at a stream that is being played."""
+    """How far a stream has been played, and how well."""
 
     events: int
     labels: int
     accuracy: float
     seconds: float
     share_read: float | None
-    """How much of the source was read, from 0 to 1; None where that cannot be known."""
+    """The share of the source that was read, from 0 to 1; None if its size is not known."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of it."""
+class RunResult:
+    """The result of playing a stream."""
 
     name: str
     """The name of the file; ``-`` for the standard input."""
@@ -49,40 +53,44 @@ class Outcome:
     preparation: str
     """What was done to the values, in words."""
     features: int
-    """How many columns the stream had."""
+    """The number of columns of the stream."""
     seconds: float
-    """Reading included."""
+    """The time it took, reading included."""
     bad_lines: int
     bad_line_examples: list[str]
     unlabeled: int
-    """Events that came without a label, and were left out."""
+    """Events without a label: predicted, and counted nowhere else."""
+    widened: list[tuple[str, str, str]]
+    """The fields that got a wider kind on the way: name, kind before, kind after."""
+    warnings: list[str]
+    """What looks wrong in the data, each in a sentence."""
     restarted: bool
-    """Whether the file was played again from its beginning because a class turned up late."""
+    """Whether the file was played again from its beginning because a class came late."""
     alpha_p: float = ALPHA_P
     """The weight of sensitivity in ``sum``."""
     c_p: float = C_P
     """The cost of a missed positive in ``cost``."""
-    drawing: Drawing | None = None
+    curve_spec: CurveSpec | None = None
     curve: Curve | None = None
-    """The curve that was wanted."""
+    """The curve that ``curve_spec`` describes."""
 
     @property
     def positive(self) -> Any:
-        """The label of the positive class; None where there is none."""
+        """The label of the positive class; None if there is none."""
         return None if self.totals.positive is None else self.totals.classes.item(self.totals.positive)
 
     @property
-    def said(self) -> str | None:
-        """What the model says of itself in a line; None where it has nothing to say."""
+    def description(self) -> str | None:
+        """The classifier's description of itself in one line; None if it has none."""
         clf = self.model.classifier
         return clf.describe() if hasattr(clf, "describe") else None
 
     def summary(self) -> dict[str, Any]:
         """The metrics, by name."""
-        return self.totals.summary(self.alpha_p, self.c_p)
+        return self.totals.summary(weights_with_costs(self.model.classifier, self.alpha_p, self.c_p))
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, for programs."""
+        """The whole result as plain values, for programs."""
         clf, seconds = self.model.classifier, self.seconds
         summary = self.summary()
         summary["loop_seconds"] = summary.pop("seconds")
@@ -95,28 +103,33 @@ class Outcome:
             "positive": self.positive,
             **({} if self.positive is None else {"alpha_p": self.alpha_p, "c_p": self.c_p}),
             **summary,
+            "recalls": {str(label): share for label, share in self.totals.recalls().items()},
             "audits": self.totals.audits,
             "course": [piece._asdict() for piece in self.totals.course.pieces(20)],
             "seconds": seconds,
             "events_per_second": self.totals.events / seconds if seconds else None,
             "bad_lines": self.bad_lines,
+            "widened": [{"field": name, "before": before, "now": now} for name, before, now in self.widened],
             "unlabeled": self.unlabeled,
+            "warnings": self.warnings,
             **({} if self.curve is None else {"curve": self.curve_as_json()}),
-            **({} if self.said is None else {"said": self.said}),
+            **(
+                {} if self.description is None else dict.fromkeys(("description", "said"), self.description)
+            ),  # said: in 0.1
             "model": {"events": int(clf.events_seen_), "labels": int(clf.labels_asked_)},
         }
 
     def curve_as_json(self) -> dict[str, Any]:
-        """The curve that was wanted, with what it is."""
+        """The curve, with its metric and axis."""
         assert self.curve is not None
-        assert self.drawing is not None
+        assert self.curve_spec is not None
         points = {name: getattr(self.curve, name).tolist() for name in ("events", "labels", "values")}
-        return {**vars(self.drawing), **points}
+        return {**vars(self.curve_spec), **points}
 
 
 def play(
     source: Any,
-    choice: Choice | None = None,
+    spec: AlgorithmSpec | None = None,
     *,
     resume: Model | None = None,
     classes: Sequence[str] | None = None,
@@ -126,73 +139,80 @@ def play(
     trace: str | os.PathLike[str] | None = None,
     alpha_p: float = ALPHA_P,
     c_p: float = C_P,
-    curve: Drawing | None = None,
+    curve: CurveSpec | None = None,
     progress: Callable[[Progress], None] | None = None,
     **reading: Any,
-) -> Outcome:
+) -> RunResult:
     """Play a file, a folder or a pipe with one algorithm.
 
     Parameters
     ----------
     source
         Anything ``open_stream`` reads, or a name that ``askance data list`` shows.
-    choice : Choice, optional
+    spec : AlgorithmSpec, optional
         The algorithm and its parameters.
     resume : Model, optional
         Go on with this model instead, exactly where it ended.
     classes : sequence of str, optional
-        All labels there are. Otherwise they are those of the first events; when another one turns up later, a file is
-        read for all of them and played again from its beginning, while a pipe cannot go on.
+        All labels. Default: those of the first events. If another one comes later, a file is read for all of them and
+        played again from its beginning, while a pipe cannot go on.
     positive : label, optional
-        The class that precision, recall and F1 are about; the second of two unless given.
+        The class that precision, recall and F1 are about. Default: the second of two.
     scale : {"auto", "none", "l2"}
-        auto: what ``open_stream`` does, numbers standardised as they run, texts and sparse rows to unit length; none:
-        nothing; l2: nothing but every event to unit length.
+        auto: what ``open_stream`` does: numbers standardised by running statistics, texts and sparse rows to unit
+        length; none: nothing; l2: every event to unit length, nothing else.
     save : path, optional
         Where to write the model, with the state of the stream, at the end.
     trace : path, optional
         Where to write every decision; see ``askance.playing.traces``.
     alpha_p, c_p : float
         The weights in ``sum`` and ``cost``, as in ``Trace.summary``.
-    curve : Drawing, optional
-        A curve to have in the outcome: a metric over the events or over the labels bought.
+    curve : CurveSpec, optional
+        A curve to compute: a metric over the events or over the labels bought.
     progress : callable, optional
         Called with a ``Progress`` after every piece.
     **reading
         Options of ``open_stream``.
     """
-    choice = _checked(choice or Choice(), resume, scale)
+    spec = _check(spec or AlgorithmSpec(), resume, scale)
     alpha_p, c_p = share("alpha_p", alpha_p), share("c_p", c_p)
     if curve is not None:
         curve.check()
-    if save is not None:
-        check_can_be_written(save)
-    fresh = {"raw": scale != "auto"} if resume is None else {"state": resume.stream}
+    for name in (save, reading.get("quarantine")):
+        if name is not None:
+            check_can_be_written(name)
+    fresh: dict[str, Any] = {"raw": scale != "auto"} if resume is None else {"state": resume.stream}
+    fresh["classes"] = classes if resume is None else resume.classifier.classes_.tolist()
     if classes is not None and any(number_in(str(label)) is None for label in classes):
-        reading.setdefault("labels", "text")  # also where the first ones are numbers
+        reading.setdefault("labels", "text")  # even if the first ones are numbers
     reading.setdefault("origins", trace is not None)
     began = perf_counter()
 
-    def once(stream: Stream, classes: Sequence[Any] | None, is_second_try: bool) -> Outcome:
+    def once(stream: Stream, classes: Sequence[Any] | None, is_second_try: bool) -> RunResult:
         """Play the stream from its beginning to its end."""
         may_be_late = not is_second_try and classes is None and resume is None and stream.source.can_be_read_again
         with ExitStack() as stack:
             names = () if stream.origins is None else stream.origins.names
             file = None if trace is None else stack.enter_context(open_trace(trace, names))
             recorder = None if curve is None else stack.enter_context(Recorder(curve))
-            player = Player(stream, choice, resume, classes, positive, may_be_late)
-            for batch in stream:
+            player = Player(stream, spec, resume, classes, positive, may_be_late)
+            batches = iter(stream)
+            if stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
+                batches = stack.enter_context(closing(read_ahead(batches)))
+            for batch in batches:
                 played = player.add(batch, file)
                 if recorder is not None and played is not None and player.totals is not None:
-                    recorder.add(played, player.totals.positive)
+                    weights = weights_with_costs(player.clf, alpha_p, c_p)
+                    recorder.add(played, player.totals.positive, weights)
                 if progress is not None:
-                    progress(_look(player, stream, perf_counter() - began))
+                    progress(_show_progress(player, stream, perf_counter() - began))
             outcome = _outcome(player, stream, perf_counter() - began, is_second_try)
-            drawn = None if recorder is None else recorder.curve(outcome.totals.positive, alpha_p, c_p)
-            return dataclasses.replace(outcome, alpha_p=alpha_p, c_p=c_p, drawing=curve, curve=drawn)
+            weights = weights_with_costs(player.clf, alpha_p, c_p)
+            drawn = None if recorder is None else recorder.curve(outcome.totals.positive, weights)
+            return dataclasses.replace(outcome, alpha_p=alpha_p, c_p=c_p, curve_spec=curve, curve=drawn)
 
-    def whole(kind: str | None) -> Outcome | str:
-        """Play it, with labels of this kind if it is known by now; or the kind that a late label needs."""
+    def whole(kind: str | None) -> RunResult | str:
+        """Play the source with labels of this kind, if it is known; or return the kind that a late label needs."""
         wanted = reading if kind is None else {**reading, "labels": kind}
         with open_source(source, **wanted, **fresh) as stream:
             can_widen = classes is None and resume is None and stream.source.can_be_read_again
@@ -216,33 +236,40 @@ def play(
     return outcome
 
 
-def _checked(choice: Choice, resume: Model | None, scale: str) -> Choice:
+def weights_with_costs(clf: Any, alpha_p: float, c_p: float) -> Weights:
+    """The weights of metrics, with the costs of mistakes if the classifier has them."""
+    return weights_for(alpha_p, c_p, clf.costs, clf.classes_)
+
+
+def _check(spec: AlgorithmSpec, resume: Model | None, scale: str) -> AlgorithmSpec:
     if scale not in SCALES:
         raise InvalidParameter(f"scale must be one of {', '.join(SCALES)}, got {scale!r}.")
     if scale == "l2":
-        choice = dataclasses.replace(choice, normalize="l2")
+        spec = dataclasses.replace(spec, normalize="l2")
     if resume is None:
-        choice.check()
-    return choice
+        spec.check()
+    return spec
 
 
-def _look(player: Player, stream: Stream, seconds: float) -> Progress:
+def _show_progress(player: Player, stream: Stream, seconds: float) -> Progress:
     totals = player.totals
     events, labels, right = (0, 0, 0) if totals is None else (totals.events, totals.labels, totals.right)
     return Progress(events, labels, right / max(1, events), seconds, stream.share_read())
 
 
-def _outcome(player: Player, stream: Stream, seconds: float, restarted: bool) -> Outcome:
-    model, totals = player.finished()
-    return Outcome(
+def _outcome(player: Player, stream: Stream, seconds: float, restarted: bool) -> RunResult:
+    model, totals = player.finish()
+    return RunResult(
         name=stream.name,
         model=model,
         totals=totals,
-        preparation=prepared(stream, model.classifier),
+        preparation=prepare(stream, model.classifier),
         features=player.width,
         seconds=seconds,
         bad_lines=stream.bad_lines,
         bad_line_examples=stream.bad_line_examples,
         unlabeled=player.unlabeled,
+        widened=stream.widened,
+        warnings=warnings_of(stream),
         restarted=restarted,
     )

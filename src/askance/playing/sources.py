@@ -15,7 +15,7 @@ from askance.stream import Stream, open_stream
 
 
 def open_source(source: Any, **reading: Any) -> Stream:
-    """``open_stream`` for sources that may also be the name of a data set; a wrong field gets its nearest names."""
+    """``open_stream``, also for the name of a data set. The error for an unknown field suggests similar names."""
     source = found_by_name(source)
     try:
         return open_stream(source, **reading)
@@ -27,7 +27,7 @@ def open_source(source: Any, **reading: Any) -> Stream:
 
 
 def found_by_name(source: Any) -> Any:
-    """What to read: the file of a data set where a name stands, anything else as it is."""
+    """What to read: for the name of a data set its file, anything else as it is."""
     if not isinstance(source, str) or source == "-" or os.path.exists(source) or os.sep in source or "." in source:
         return source
     from askance.datasets import find, folders
@@ -42,7 +42,7 @@ def found_by_name(source: Any) -> Any:
 
 
 def _in_memory(name: str) -> io.BytesIO:
-    """A data set that no file holds as it is, as if it were in one."""
+    """A data set without a file of its own, as a file in memory."""
     from scipy.sparse import issparse
 
     from askance.datasets import load_dataset
@@ -54,12 +54,12 @@ def _in_memory(name: str) -> io.BytesIO:
         arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
     np.savez(file, y=dataset.y, **arrays)
     file.seek(0)
-    file.name = f"{name}.npz"  # what errors call it, and how its format is told
+    file.name = f"{name}.npz"  # for errors, and to find the format
     return file
 
 
 def _nearest_field(source: Any, reading: Mapping[str, Any], wanted: str) -> str:
-    """A question to append to an error about a field that does not exist."""
+    """A suggestion to append to the error for a field that does not exist; empty if no name is similar."""
     try:
         with open_stream(source, **(dict(reading) | {"label": False, "state": None})) as stream:
             names = [field.name for field in stream.fields]

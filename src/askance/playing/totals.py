@@ -1,4 +1,4 @@
-"""What a stream came to so far, in constant memory."""
+"""The counts and metrics of a stream so far, in constant memory."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 
 from askance.learner.trace import Trace
 from askance.metrics.counts import cross
-from askance.metrics.probability import mean_surprise
-from askance.metrics.summary import counted
-from askance.playing.ranking import Ranking
+from askance.metrics.register import METRICS, USUAL_WEIGHTS, Weights
+from askance.metrics.summary import metrics_from_matrix
+from askance.playing.ranking import RocAccumulator
 
 MOST_BINS = 64
 ALPHA_P, C_P = 0.5, 0.9  # the weight of sensitivity in ``sum``, and of a missed positive in ``cost``
 
 
 class Totals:
-    """Counts of all events so far; the metrics are those of ``Trace.summary`` that counts can tell.
+    """Counts of all events so far, and those metrics of ``Trace.summary`` that follow from counts.
 
     Parameters
     ----------
     classes : array of labels
         The classes, sorted.
     positive : int, optional
-        Which of them is the positive one; None where there is none.
+        The index of the positive one; None if there is none.
     """
 
     def __init__(self, classes: np.ndarray, positive: int | None) -> None:
@@ -37,9 +37,10 @@ class Totals:
         """The number of the last event whose label was bought, from 1 in this stream."""
         self.audits = 0
         self.seconds = 0.0
-        self._surprise: float | None = None
-        self.course = Course()
-        self.ranking = Ranking() if len(classes) == 2 and positive is not None else None
+        self._means: dict[str, float] = {}
+        """By metric that is a mean over the events: its sum so far."""
+        self.course = AccuracyCurve()
+        self.ranking = RocAccumulator() if len(classes) == 2 and positive is not None else None
 
     @property
     def events(self) -> int:
@@ -48,46 +49,57 @@ class Totals:
 
     @property
     def right(self) -> int:
-        """How many of them were predicted right."""
+        """How many events were predicted right."""
         return int(self.matrix.trace())
 
     def add(self, trace: Trace) -> None:
-        """Count the events of one more piece."""
+        """Count the events of one more piece that have a label."""
+        trace = trace.labeled
+        self.seconds += trace.seconds
         if trace.asked.any():
             self.last_asked = self.events + int(np.flatnonzero(trace.asked)[-1]) + 1
         self.matrix += cross(trace.truth_index.astype(np.int64), trace.predicted_index, len(self.classes))
         self.labels += int(trace.asked.sum())
         self.audits += int(trace.audit.sum())
-        self.seconds += trace.seconds
         probability = trace.probability_positive
         if probability is not None and len(trace):
-            lost = mean_surprise(trace.truth_index == 1, probability) * len(trace)
-            self._surprise = lost + (self._surprise or 0.0)
+            for name, metric in METRICS.items():
+                if metric.of_probabilities is not None and metric.is_mean:
+                    mean = metric.of_probabilities(trace.truth_index == 1, probability, Weights())
+                    self._means[name] = mean * len(trace) + self._means.get(name, 0.0)
         if self.ranking is not None:
             score = trace.signed_margin if probability is None else _odds(probability)
             self.ranking.add(trace.truth_index == 1, score)
         self.course.add(trace.truth_index == trace.predicted_index)
 
-    def summary(self, alpha_p: float = ALPHA_P, c_p: float = C_P) -> dict[str, Any]:
+    def recalls(self) -> dict[Any, float]:
+        """The share of right predictions among the events of each class that occurred."""
+        events = self.matrix.sum(axis=1)
+        return {
+            label: float(self.matrix[place, place] / events[place])
+            for place, label in enumerate(self.classes.tolist())
+            if events[place]
+        }
+
+    def summary(self, weights: Weights = USUAL_WEIGHTS) -> dict[str, Any]:
         """The metrics, by name."""
         events = self.events
         found: dict[str, Any] = {
             "events": events,
             "labels": self.labels,
             "query_ratio": self.labels / events if events else 0.0,
-            **counted(self.matrix, self.positive, alpha_p, c_p),
+            **metrics_from_matrix(self.matrix, self.positive, weights),
         }
         if self.ranking is not None:
             found["auc"] = self.ranking.area()
-        if self._surprise is not None:
-            found["nlp"] = self._surprise / events
+        found |= {name: total / events for name, total in self._means.items()}
         found["majority"] = float(self.matrix.sum(axis=1).max() / events) if events else float("nan")
         found["seconds"] = self.seconds
         return found
 
 
 def _odds(probability: np.ndarray) -> np.ndarray:
-    """Their logarithms, in the same order: they tell apart probabilities that are all nearly 1."""
+    """The log-odds of probabilities: they rank alike, and tell apart those that are nearly 1."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(probability) - np.log1p(-probability))
 
@@ -102,14 +114,14 @@ class Piece(NamedTuple):
     """How many of its events were predicted right."""
 
 
-class Course:
+class AccuracyCurve:
     """The share of right predictions over time, in at most 64 pieces of equal length, however long the stream.
 
     Only the last piece may be shorter or longer, by less than half.
 
     Examples
     --------
-    >>> course = Course()
+    >>> course = AccuracyCurve()
     >>> course.add(np.array([False, True, True, True]))
     >>> course.shares(2)
     [0.5, 1.0]
@@ -121,7 +133,7 @@ class Course:
         self._events = 0
 
     def add(self, right: np.ndarray) -> None:
-        """More events, in order: whether each was predicted right."""
+        """Add events in order: whether each was predicted right."""
         while self._events + len(right) > MOST_BINS * self._size:
             self._size *= 2
             pairs = np.append(self._right, np.zeros(len(self._right) % 2, np.int64))
@@ -134,7 +146,7 @@ class Course:
         self._right = more
 
     def pieces(self, most: int) -> list[Piece]:
-        """Up to ``most`` pieces, in order; a last one of less than half their length is added to the one before."""
+        """Up to ``most`` pieces, in order; a last one of less than half the length is joined to the one before."""
         bins = -(-len(self._right) // most)  # in a piece
         firsts = list(range(0, len(self._right), max(1, bins)))
         if len(firsts) > 1 and 2 * (self._events - firsts[-1] * self._size) < bins * self._size:

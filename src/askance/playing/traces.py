@@ -1,20 +1,20 @@
-"""Every decision into a file, while the stream plays: CSV, JSON Lines, NumPy or Parquet, by the file's name.
+"""Write every decision to a file while the stream plays: CSV, JSON Lines, NumPy or Parquet, by the file's name.
 
 Memory stays constant, and the file appears under its name only once it is complete. Rows have
 
-    event          the event's number in the life of the model, from 1
-    file           the file of a folder it stands in
-    line           its line, where files have lines
-    id             its id, where there is a field of that name
-    truth          its label
+    event          the event's number in the life of the model, from 1; 0 for one without a label, only predicted
+    file           the file of the folder that it is in
+    line           its line, if files have lines
+    id             its id, if there is a field of that name
+    truth          its label; if it has none, empty, null, or NaN among numbers of an ``.npz`` file
     predicted      the label predicted when it came
     margin         w.x, or the best score minus the second best
-    probability    with which it could be asked
+    probability    its ask probability
     asked          whether its label was bought
     audit          whether it was bought for the random sample that ``explore`` keeps
 
-File, line and id are there only where the stream has them. An ``.npz`` file has all of these as arrays, and the classes
-in ``classes``.
+File, line and id are there only if the stream has them. An ``.npz`` file has all of these as arrays, and the classes in
+``classes``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from askance.beside import beside
+from askance.atomic import atomic_write
 from askance.errors import InvalidParameter, ModelFileError
 from askance.learner.trace import Trace
 from askance.playing.model import check_can_be_written
@@ -44,7 +44,7 @@ DECIDED = ("truth", "predicted", "margin", "probability", "asked", "audit")
 
 
 def open_trace(path: str | os.PathLike[str], origins: Sequence[str] = ()) -> TraceFile:
-    """A file for a trace, of the kind its name tells, with these columns of ``Batch.origins``."""
+    """A trace file of the kind that its name says, with these columns of ``Batch.origins``."""
     target = Path(path)
     name = target.name.lower()
     check_can_be_written(target)
@@ -65,19 +65,19 @@ class TraceFile(ABC):
         self._place = ExitStack()
 
     def __enter__(self) -> Self:
-        with self._explained(), ExitStack() as place:
-            self._name = place.enter_context(beside(self.target))
+        with self._explaining(), ExitStack() as place:
+            self._name = place.enter_context(atomic_write(self.target))
             self._begin(self._name)
             self._place = place.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
-            with self._explained(), self._place:
+            with self._explaining(), self._place:
                 self._end(True)
             return
         try:
-            with suppress(OSError):  # what went wrong first is told
+            with suppress(OSError):  # the first error is the one to report
                 self._end(False)
         finally:
             self._place.__exit__(kind, error, at)
@@ -85,11 +85,11 @@ class TraceFile(ABC):
     def add(self, trace: Trace, first_event: int, origins: Mapping[str, np.ndarray] | None = None) -> None:
         """Write one more piece, whose first event has this number."""
         found = columns_of(trace, first_event) | dict(origins or {})
-        with self._explained():
+        with self._explaining():
             self._add(trace, {name: found[name] for name in self.names})
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explaining(self) -> Iterator[None]:
         """Name the file, as its user knows it, if it cannot be written."""
         try:
             yield
@@ -107,13 +107,13 @@ class TraceFile(ABC):
 
     @abstractmethod
     def _end(self, complete: bool) -> None:
-        """Close it; complete or given up."""
+        """Close the file, complete or given up."""
 
 
 def columns_of(trace: Trace, first_event: int) -> dict[str, np.ndarray]:
     """The columns of a piece of a trace."""
     return {
-        "event": np.arange(first_event, first_event + len(trace)),
+        "event": np.where(trace.is_labeled, first_event - 1 + np.cumsum(trace.is_labeled), 0),
         "truth": trace.truth,
         "predicted": trace.predicted,
         "margin": trace.margin,
@@ -152,7 +152,7 @@ class CsvTrace(TextTrace):
 
 
 class JsonlTrace(TextTrace):
-    """A JSON object a line."""
+    """One JSON object per line."""
 
     def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
         encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -161,11 +161,12 @@ class JsonlTrace(TextTrace):
 
 
 class ParquetTrace(TraceFile):
-    """Parquet, a row group per piece."""
+    """Parquet, with one row group per piece."""
 
     def _begin(self, name: str) -> None:
         try:
             import pyarrow  # type: ignore[import-untyped,unused-ignore]
+            import pyarrow.compute  # type: ignore[import-untyped,unused-ignore]
             import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
         except ImportError:
             raise InvalidParameter("writing Parquet needs pyarrow: pip install 'askance[parquet]'.") from None
@@ -173,13 +174,16 @@ class ParquetTrace(TraceFile):
         self._writer: Any = None
 
     def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
-        piece = self._arrow.table({name: self._array(column) for name, column in columns.items()})
+        columns["truth"] = trace.classes.take(trace.truth_index)
+        arrays = {name: self._array(column) for name, column in columns.items()}
+        arrays["truth"] = self._arrow.compute.if_else(self._arrow.array(trace.is_labeled), arrays["truth"], None)
+        piece = self._arrow.table(arrays)
         if self._writer is None:
             self._writer = self._arrow.parquet.ParquetWriter(self._name, piece.schema)
         self._writer.write_table(piece)
 
     def _array(self, column: np.ndarray) -> Any:
-        """A column; what are objects in Python are texts, or missing."""
+        """A column; Python objects become texts, or missing."""
         if column.dtype != object:
             return self._arrow.array(column)
         texts = [None if value is None else str(value) for value in column.tolist()]
@@ -191,7 +195,7 @@ class ParquetTrace(TraceFile):
 
 
 class NpzTrace(TraceFile):
-    """NumPy arrays; each grows in a file of its own, and all are put into the archive at the end."""
+    """NumPy arrays; each grows in a temporary file, and all are put into the archive at the end."""
 
     def _begin(self, name: str) -> None:
         self._classes: np.ndarray | None = None
@@ -202,13 +206,14 @@ class NpzTrace(TraceFile):
     def _add(self, trace: Trace, columns: dict[str, np.ndarray]) -> None:
         self._classes = trace.classes
         labels = _labels_of(trace.classes)
-        columns |= {"truth": labels[trace.truth_index], "predicted": labels[trace.predicted_index]}
+        truth = labels[trace.truth_index] if trace.is_labeled.all() else _with_gaps(labels, trace)
+        columns |= {"truth": truth, "predicted": labels[trace.predicted_index]}
         for name, column in columns.items():
             column = _texts_of(column) if column.dtype == object else column
             if name not in self._parts:
                 self._parts[name] = tempfile.TemporaryFile(dir=self.target.parent)  # noqa: SIM115
                 self._types[name] = column.dtype
-            self._types[name] = max(self._types[name], column.dtype, key=lambda dtype: dtype.itemsize)
+            self._types[name] = np.promote_types(self._types[name], column.dtype)
             np.save(self._parts[name], np.ascontiguousarray(column), allow_pickle=False)
         self._lengths.append(len(trace))
 
@@ -239,13 +244,21 @@ def _labels_of(classes: np.ndarray) -> np.ndarray:
     return _texts_of(classes) if classes.dtype == object else classes
 
 
+def _with_gaps(labels: np.ndarray, trace: Trace) -> np.ndarray:
+    """The true labels, a missing one as the empty text, or as NaN among numbers."""
+    truth = labels[trace.truth_index]
+    if truth.dtype.kind in "US":
+        return np.where(trace.is_labeled, truth, "")
+    return np.where(trace.is_labeled, truth.astype(np.float64), np.nan)
+
+
 def _texts_of(values: np.ndarray) -> np.ndarray:
     """Objects as texts, a missing one as the empty text."""
     return np.array(["" if value is None else str(value) for value in values.tolist()], np.str_)
 
 
 def _head(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    """What stands before the values of an array in a ``.npy`` file."""
+    """The header of an array in a ``.npy`` file."""
     head = io.BytesIO()
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(head, about)

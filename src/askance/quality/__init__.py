@@ -1,8 +1,8 @@
-"""Honest figures from bought labels alone: accuracy and the like of a stream of which few labels are known.
+"""Estimates from bought labels alone: accuracy and the like of a stream of which few labels are known.
 
-The labels that were bought are no fair sample: events the model was unsure about were asked more often. As every event
-carries the probability with which it was asked, each figure can be estimated for *all* events nevertheless, with an
-interval. :func:`estimate` does it for a trace, :class:`Monitor` as the stream goes on.
+Bought labels are no fair sample: events that the model was unsure of were asked more often. But every event has a known
+ask probability, so each metric can be estimated for *all* events, with an interval. :func:`estimate` does it for a
+trace, :class:`Monitor` as the stream goes on.
 """
 
 from askance.metrics.probability import calibration_error

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
-from askance.learner.octaves import OCTAVES
 from askance.metrics.arrays import column, numbers
 from askance.metrics.counts import class_index
 from askance.metrics.probability import calibration_bins, probabilities
-from askance.quality.anytime import Walk
-from askance.quality.bins import Integers, as_scores, many_odds, octaves, score_bins, score_keys, top_octave
-from askance.quality.ledger import PROBABILITY_UNIT, Ledger, Settings
+from askance.quality.anytime import ConfidenceSequence
+from askance.quality.ask_bins import ASK_BINS
+from askance.quality.bins import Integers, as_scores, ask_bins, many_odds, score_bins, score_keys, top_exponent
+from askance.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
 from askance.quality.result import Quality
-from askance.quality.tally import Tally
+from askance.quality.stratum_counts import StratumCounts
 
 
 def estimate(
@@ -29,14 +29,14 @@ def estimate(
     level: float = 0.95,
     anytime: bool = False,
 ) -> Quality:
-    """How well a stream was predicted, all events counted, judged by the bought labels alone.
+    """How well all events of a stream were predicted, estimated from the bought labels alone.
 
     Parameters
     ----------
     trace : Trace
-        What ``run`` returned. The labels of events that were not asked about are not looked at.
+        What ``run`` returned. The labels of events that were not asked are not read.
     window : int, optional
-        Only the last so many events.
+        Use the last so many events only.
     positive, alpha_p, c_p
         As in ``Trace.summary``.
     level : float, default 0.95
@@ -58,6 +58,7 @@ def estimate(
         raise InvalidType(
             f"estimate takes the trace that run returns, got {type(trace).__name__}; estimate_columns takes columns."
         )
+    trace = trace.labeled
     return estimate_columns(
         trace.predicted,
         trace.probability,
@@ -93,24 +94,24 @@ def estimate_columns(
     level: float = 0.95,
     anytime: bool = False,
 ) -> Quality:
-    """The same from columns with one entry per event.
+    """As ``estimate``, from columns with one entry per event.
 
-    ``answered`` says where there is an answer, which ``labels`` then holds; elsewhere it may hold anything. ``asked``
-    says which events were asked; give it where answers are late or lost, and always with ``anytime``. Without it, all
-    that were asked have answers, unless there are fewer than chance allows: then the probabilities tell how many of the
-    others were asked too.
-    ``probability`` is that of being asked, ``score`` (for the area under the ROC curve) points to the second of two
-    classes, and so does ``probability_positive`` (for the calibration error; it also orders, if given).
+    ``probability`` is the ask probability. ``answered`` says which events have an answer; ``labels`` holds it there,
+    and may hold anything elsewhere. ``asked`` says which events were asked: give it if answers are late or lost, and
+    always with ``anytime``. Without it, all asked events are taken to have answers, unless there are fewer than chance
+    allows: then the probabilities tell how many of the others were asked too.
+    ``score`` (for the area under the ROC curve) is larger for the second of two classes, and so is
+    ``probability_positive`` (for the calibration error, and, if given, for the area).
 
     >>> quality = estimate_columns([1, 1, -1, -1], [1, 1, 1, 1], [True] * 4, [1, -1, -1, -1], classes=[-1, 1])
     >>> quality.accuracy
     Estimate(value=0.75, low=0.75, high=0.75)
     """
-    settings = Settings.of(classes, positive, alpha_p, c_p, level)
-    said = column("predicted", predicted)
-    length = len(said)
+    settings = EstimateSettings.of(classes, positive, alpha_p, c_p, level)
+    predicted_class = column("predicted", predicted)
+    length = len(predicted_class)
     has_answer = column("answered", answered, length).astype(np.bool_)
-    ask = checked_probability(probability, length)
+    ask = check_probability(probability, length)
     wanted = None if asked is None else has_answer | column("asked", asked, length).astype(np.bool_)
     known = column("labels", labels, length)[has_answer]
     if window is not None and (isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1):
@@ -121,33 +122,36 @@ def estimate_columns(
             f"event {event} has an answer but an ask probability of 0; an answer that was not drawn with a known "
             f"probability cannot be used, so mark it as not answered."
         )
-    said_index = class_index("predicted", said, settings.classes)
+    predicted_index = class_index("predicted", predicted_class, settings.classes)
     truth = np.full(length, -1, np.int64)
     truth[has_answer] = class_index("labels", known, settings.classes)
     chance = None if probability_positive is None else probabilities(probability_positive, length)
     order = as_scores(chance) if chance is not None else None if score is None else finite("score", score, length)
     start = 0 if window is None else max(length - window, 0)
     part = slice(start, None)
-    columns = (said_index[part], ask[part], truth[part])
-    drawn = probably_asked(*columns) if wanted is None else wanted[part]
+    columns = (predicted_index[part], ask[part], truth[part])
+    drawn = find_probably_asked(*columns) if wanted is None else wanted[part]
     ledger = fill(
         settings, *columns, drawn, None if order is None else order[part], None if chance is None else chance[part]
     )
-    return ledger.quality(walk(settings, *columns, drawn) if anytime else None)
+    return ledger.quality(sequence(settings, *columns, drawn) if anytime else None)
 
 
-def probably_asked(said: Integers, ask: np.ndarray, truth: Integers) -> NDArray[np.bool_]:
-    """The events with an answer; if these are too few, as many of the others as were probably asked as well.
+def find_probably_asked(predicted_class: Integers, ask: np.ndarray, truth: Integers) -> NDArray[np.bool_]:
+    """The events with an answer and, if these are too few, as many of the others as were probably asked too.
 
-    With a share r of the answers coming, an event without one was asked with probability p (1 - r) / (1 - p r). Of each
-    group that many are taken, evenly over time; only their number matters.
+    If a share r of the answers comes, an event without one was asked with probability
+
+        P(asked | no answer) = p (1 - r) / (1 - p r),        r = answers / sum of p in its group
+
+    Of each group that many are taken, evenly over time; only their number matters.
     """
     answered: NDArray[np.bool_] = truth >= 0
     asked = answered | (ask >= 1.0)
     deviation = float(np.sqrt((ask * (1.0 - ask)).sum()))
     if answered.sum() >= ask.sum() - 3.0 * deviation - 1e-6:
         return asked
-    group = said * OCTAVES + octaves(ask)
+    group = predicted_class * ASK_BINS + ask_bins(ask)
     expected, found = np.bincount(group, ask), np.bincount(group, answered)
     coming = np.minimum(np.divide(found, expected, out=np.ones_like(expected), where=expected > 0.0), 1.0)[group]
     lost = np.divide(ask * (1.0 - coming), 1.0 - ask * coming, out=np.ones_like(ask), where=ask * coming < 1.0)
@@ -159,7 +163,7 @@ def probably_asked(said: Integers, ask: np.ndarray, truth: Integers) -> NDArray[
 
 
 def finite(name: str, values: ArrayLike, length: int) -> np.ndarray:
-    """A column of numbers, none of them NaN or infinite."""
+    """A column of finite numbers; raises if one is NaN or infinite."""
     found = numbers(name, values, length)
     if not np.isfinite(found).all():
         event = int((~np.isfinite(found)).argmax())
@@ -167,7 +171,7 @@ def finite(name: str, values: ArrayLike, length: int) -> np.ndarray:
     return found
 
 
-def checked_probability(probability: ArrayLike, length: int) -> np.ndarray:
+def check_probability(probability: ArrayLike, length: int) -> np.ndarray:
     ask = numbers("probability", probability, length)
     outside = (ask < 0.0) | (ask > 1.0)
     if outside.any():
@@ -177,28 +181,30 @@ def checked_probability(probability: ArrayLike, length: int) -> np.ndarray:
 
 
 def fill(
-    settings: Settings,
-    said: Integers,
+    settings: EstimateSettings,
+    predicted_class: Integers,
     ask: np.ndarray,
     truth: Integers,
     asked: NDArray[np.bool_],
     score: np.ndarray | None,
     chance: np.ndarray | None,
 ) -> Ledger:
-    """The ledger of whole columns."""
-    octave = octaves(ask)
-    odds = many_odds(ask, octave)
-    key = np.zeros(len(said), np.int64) if score is None else score_keys(score)
+    """The ledger of whole columns: compute their bins, then count."""
+    ask_bin = ask_bins(ask)
+    odds = many_odds(ask, ask_bin)
+    key = np.zeros(len(predicted_class), np.int64) if score is None else score_keys(score)
     chance_bin = None if chance is None else calibration_bins(chance)
     chance_units = None if chance is None else np.rint(chance * PROBABILITY_UNIT).astype(np.int64)
-    return filed(settings, said, key, octave, odds, truth, asked, score is not None, chance_bin, chance_units)
+    return fill_ledger(
+        settings, predicted_class, key, ask_bin, odds, truth, asked, score is not None, chance_bin, chance_units
+    )
 
 
-def filed(
-    settings: Settings,
-    said: Integers,
+def fill_ledger(
+    settings: EstimateSettings,
+    predicted_class: Integers,
     key: Integers,
-    octave: Integers,
+    ask_bin: Integers,
     odds: Integers,
     truth: Integers,
     asked: NDArray[np.bool_],
@@ -206,25 +212,30 @@ def filed(
     chance_bin: Integers | None,
     chance_units: Integers | None,
 ) -> Ledger:
+    """The ledger of events whose bins are known already."""
     ledger = Ledger(settings)
     classes = len(settings.classes)
-    place = said
+    place = predicted_class
     if settings.score_bins > 1:
-        ledger.top = top_octave(key)
-        place = said * settings.score_bins + score_bins(key, ledger.top)
-    ledger.tally = Tally.of((classes, classes * settings.score_bins), place, octave, odds, truth, asked)
+        ledger.top = top_exponent(key)
+        place = predicted_class * settings.score_bins + score_bins(key, ledger.top)
+    ledger.counts = StratumCounts.of((classes, classes * settings.score_bins), place, ask_bin, odds, truth, asked)
     ledger.scored = len(place) if is_scored else 0
     if chance_bin is not None and chance_units is not None and classes == 2:
-        ledger.by_probability = Tally.of(ledger.by_probability.shape[:2], chance_bin, octave, odds, truth, asked)
+        ledger.by_probability = StratumCounts.of(
+            ledger.by_probability.shape[:2], chance_bin, ask_bin, odds, truth, asked
+        )
         np.add.at(ledger.expected, chance_bin, chance_units)
         ledger.probable = len(place)
     return ledger
 
 
-def walk(settings: Settings, said: Integers, ask: np.ndarray, truth: Integers, asked: np.ndarray) -> Walk:
-    """The running sums, every answer taken as it came with its event."""
-    running = Walk(len(settings.classes))
-    rows = zip(said.tolist(), ask.tolist(), truth.tolist(), asked.tolist(), strict=True)
+def sequence(
+    settings: EstimateSettings, predicted_class: Integers, ask: np.ndarray, truth: Integers, asked: np.ndarray
+) -> ConfidenceSequence:
+    """The confidence sequence of whole columns, as if every answer had come with its event."""
+    running = ConfidenceSequence(len(settings.classes))
+    rows = zip(predicted_class.tolist(), ask.tolist(), truth.tolist(), asked.tolist(), strict=True)
     for column_, probability, answer, is_asked in rows:
         guess = running.event(column_, probability, is_asked)
         if answer >= 0:

@@ -1,20 +1,20 @@
-"""Where an event is filed: by the octave of its ask probability, and by its score.
+"""The bins in which events are counted: by ask probability, and by score.
 
-The files are few and fixed, so that the state of an estimate has a fixed size, one answer costs a few additions of
-whole numbers, and any order of the answers leaves the same state, to the last bit.
+The bins are few and fixed. So the state of an estimate has a fixed size, one answer costs a few additions of whole
+numbers, and any order of the answers leaves the same state, to the last bit.
 
-    octave h    2^-(h+1) <= p < 2^-h (see ``learner.octaves``)
-    score bin   sixteen to the octave of |score|, on both sides of zero, for the 24 octaves below the largest |score|;
-                what is smaller shares a bin with zero
+    ask bin h   2^-(h+1) <= p < 2^-h (see ``ask_bins``)
+    score bin   sixteen to a factor of two of |score|, on both sides of zero, for the 24 binary exponents up to that of
+                the largest |score|; what is smaller shares a bin with zero
 
 Of the events of a group, those not asked are a sample with probabilities 1 - p, the asked ones one with probabilities
-p. An answer stands for (1 - p) / p events not asked: its odds. Within an octave they differ little, and only their
-ratios are used, so they are kept relative to the octave, as whole multiples of 2^-20.
+p. An answer stands for (1 - p) / p events not asked: its odds. Within an ask bin they differ little, and only their
+ratios are used, so they are kept as 2^-h (1 - p) / p, in whole multiples of 2^-20.
 
 Scores have any scale, and the area under the ROC curve does not depend on it. So a score has a key, a whole number that
-grows with it over all floating-point numbers; which bin a key falls into depends on the largest octave seen so far, and
-when a larger one comes the bins move down (``Ledger.place``). The bins in the end depend on the events alone, not on
-their order.
+grows with it over all floating-point numbers. The bin of a key depends on the largest exponent seen so far; when a
+larger one comes, the bins move down (``Ledger.place``). In the end the bins depend on the events alone, not on their
+order.
 """
 
 from __future__ import annotations
@@ -24,38 +24,39 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.learner.octaves import NEVER, RAREST, UNIT
 from askance.metrics.probability import CALIBRATION_BINS
+from askance.quality.ask_bins import NEVER, RAREST, UNIT
 
 Integers = NDArray[np.int64]
 
-BINS_PER_OCTAVE = 16
-SCORE_OCTAVES = 24
+BINS_PER_EXPONENT = 16
+SCORE_EXPONENTS = 24
 LOWEST_EXPONENT = -1100  # below that of the smallest number there is, so that keys of scores other than 0 are above 0
-BINS_PER_SIDE = BINS_PER_OCTAVE * SCORE_OCTAVES
+BINS_PER_SIDE = BINS_PER_EXPONENT * SCORE_EXPONENTS
 SCORE_BINS = 2 * BINS_PER_SIDE + 1
-LOWEST_TOP = SCORE_OCTAVES  # before there is any score
+LOWEST_TOP = SCORE_EXPONENTS  # before there is any score
 
 
-def octaves(probability: NDArray[np.float64]) -> Integers:
-    """The octaves of many."""
+def ask_bins(probability: NDArray[np.float64]) -> Integers:
+    """The ask bins of many ask probabilities."""
     exponent = np.frexp(probability)[1].astype(np.int64)
     return np.where(probability <= 0.0, NEVER, np.clip(-exponent, 0, RAREST))
 
 
 def odds(probability: float, h: int) -> int:
-    """(1 - p) / p relative to the octave, as a multiple of 2^-20; what is rarer than octave 20 counts as its edge."""
+    """2^-h (1 - p) / p as a multiple of 2^-20; a p below 2^-21 counts as 2^-21."""
     p = max(probability, 0.5 ** (RAREST + 1))
     return round((1.0 - p) / p * 0.5**h * UNIT)
 
 
 def many_odds(probability: NDArray[np.float64], h: Integers) -> Integers:
+    """``odds`` for many ask probabilities."""
     p = np.maximum(probability, 0.5 ** (RAREST + 1))
     return np.rint((1.0 - p) / p * 0.5**h * UNIT).astype(np.int64)
 
 
 def score_key(score: float) -> int:
-    """The key of one signed score: its octave and the sixteenth of it, with the sign of the score.
+    """The key of one signed score: 16 times its binary exponent plus the sixteenth within it, with the score's sign.
 
     >>> [score_key(score) - score_key(1.0) for score in (1.0, 1.06, 1.07, 2.0, 4.0)]
     [0, 0, 1, 16, 32]
@@ -65,38 +66,38 @@ def score_key(score: float) -> int:
     if score == 0.0:
         return 0
     mantissa, exponent = frexp(abs(score))
-    key = (exponent - LOWEST_EXPONENT) * BINS_PER_OCTAVE + int((mantissa - 0.5) * (2 * BINS_PER_OCTAVE))
+    key = (exponent - LOWEST_EXPONENT) * BINS_PER_EXPONENT + int((mantissa - 0.5) * (2 * BINS_PER_EXPONENT))
     return key if score > 0.0 else -key
 
 
 def score_keys(score: NDArray[np.float64]) -> Integers:
-    """The keys of many."""
+    """The keys of many scores."""
     mantissa, exponent = np.frexp(np.abs(score))
-    step = ((mantissa - 0.5) * (2 * BINS_PER_OCTAVE)).astype(np.int64)
-    key = (exponent.astype(np.int64) - LOWEST_EXPONENT) * BINS_PER_OCTAVE + step
+    step = ((mantissa - 0.5) * (2 * BINS_PER_EXPONENT)).astype(np.int64)
+    key = (exponent.astype(np.int64) - LOWEST_EXPONENT) * BINS_PER_EXPONENT + step
     return np.where(score == 0.0, 0, np.where(score > 0.0, key, -key))
 
 
 def score_bin(key: int, top: int) -> int:
-    """The bin of a key, where ``top`` is the largest octave, ``abs(key) // 16``, of all.
+    """The bin of a key, where ``top`` is the largest exponent, ``abs(key) // 16``, of all keys.
 
     >>> one = score_key(1.0)
     >>> [score_bin(key, one // 16) - BINS_PER_SIDE for key in (-one, 0, one, one + 15, one - 16 * 23, one - 16 * 24)]
     [-369, 0, 369, 384, 1, 0]
     """
-    step = max(abs(key) - (top + 1 - SCORE_OCTAVES) * BINS_PER_OCTAVE + 1, 0)
+    step = max(abs(key) - (top + 1 - SCORE_EXPONENTS) * BINS_PER_EXPONENT + 1, 0)
     return BINS_PER_SIDE + (step if key > 0 else -step)
 
 
 def score_bins(keys: Integers, top: int) -> Integers:
-    """The bins of many."""
-    step = np.maximum(np.abs(keys) - (top + 1 - SCORE_OCTAVES) * BINS_PER_OCTAVE + 1, 0)
+    """The bins of many keys."""
+    step = np.maximum(np.abs(keys) - (top + 1 - SCORE_EXPONENTS) * BINS_PER_EXPONENT + 1, 0)
     return BINS_PER_SIDE + np.where(keys > 0, step, -step)
 
 
-def top_octave(keys: Integers) -> int:
-    """The largest octave of many keys."""
-    return max(int(np.abs(keys).max(initial=0)) // BINS_PER_OCTAVE, LOWEST_TOP)
+def top_exponent(keys: Integers) -> int:
+    """The largest exponent of many keys."""
+    return max(int(np.abs(keys).max(initial=0)) // BINS_PER_EXPONENT, LOWEST_TOP)
 
 
 def probability_bin(probability_positive: float) -> int:
@@ -113,7 +114,7 @@ def as_score(probability_positive: float) -> float:
 
 
 def as_scores(probability_positive: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Many of them."""
+    """``as_score`` for many probabilities."""
     p = np.clip(probability_positive, 1e-18, 1.0 - 2.0**-53)
     mantissa, exponent = np.frexp(np.where(p >= 0.5, p / (1.0 - p), (1.0 - p) / p))
     size = exponent - 2.0 + 2.0 * mantissa

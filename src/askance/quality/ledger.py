@@ -1,4 +1,4 @@
-"""From what was filed to the estimates."""
+"""From counts to estimates."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidParameter
-from askance.learner.octaves import NEVER, OCTAVES
-from askance.metrics.arrays import is_number, share
+from askance.metrics.arrays import Numbers, is_number, share
 from askance.metrics.probability import CALIBRATION_BINS
+from askance.metrics.register import METRICS, Weights
 from askance.metrics.summary import position_of
 from askance.quality import scored
-from askance.quality.anytime import Walk, rectangle
-from askance.quality.bins import BINS_PER_OCTAVE, BINS_PER_SIDE, LOWEST_TOP, SCORE_BINS, score_bin
-from askance.quality.classes import Cells, averages
-from askance.quality.counted import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
-from askance.quality.limits import normal_quantile
+from askance.quality.anytime import ConfidenceSequence, rectangle
+from askance.quality.ask_bins import ASK_BINS, NEVER
+from askance.quality.bins import BINS_PER_EXPONENT, BINS_PER_SIDE, LOWEST_TOP, SCORE_BINS, score_bin
+from askance.quality.classes import ConfusionMatrix, averages
+from askance.quality.mistakes import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
 from askance.quality.result import Estimate, Quality
-from askance.quality.standing import Numbers
-from askance.quality.tally import Tally
+from askance.quality.stratum_counts import StratumCounts
+from askance.quality.unanswered import normal_quantile
 
 PROBABILITY_UNIT = 1 << 30
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What the estimates are about."""
+class EstimateSettings:
+    """What the estimates are for: classes, positive class, the weights of ``sum`` and ``cost``, and the confidence."""
 
     classes: np.ndarray
     positive: int | None
@@ -36,7 +36,7 @@ class Settings:
     level: float
 
     @classmethod
-    def of(cls, classes: Any, positive: Any, alpha_p: float, c_p: float, level: float) -> Settings:
+    def of(cls, classes: Any, positive: Any, alpha_p: float, c_p: float, level: float) -> EstimateSettings:
         classes = np.asarray(classes)
         if classes.ndim != 1 or len(classes) < 2:
             raise InvalidParameter(f"classes must be a list of two or more labels, got {classes.tolist()!r}.")
@@ -45,83 +45,88 @@ class Settings:
         return cls(classes, position_of(positive, classes), share("alpha_p", alpha_p), share("c_p", c_p), level)
 
     @property
+    def weights(self) -> Weights:
+        return Weights(self.alpha_p, self.c_p)
+
+    @property
     def score_bins(self) -> int:
-        """Scores are filed for two classes only: with more there is no order to put the events in."""
+        """How many score bins there are. With three classes or more there is one: scores do not order the events."""
         return SCORE_BINS if len(self.classes) == 2 else 1
 
 
 class Ledger:
     """All counts of one stretch of a stream: by prediction and score, and by probability."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EstimateSettings) -> None:
         self.settings = settings
         classes = len(settings.classes)
-        self.tally = Tally(classes, classes * settings.score_bins)
-        self.by_probability = Tally(classes, CALIBRATION_BINS if classes == 2 else 1)
+        self.counts = StratumCounts(classes, classes * settings.score_bins)
+        self.by_probability = StratumCounts(classes, CALIBRATION_BINS if classes == 2 else 1)
         self.expected = np.zeros(CALIBRATION_BINS, np.int64)
-        self.top = LOWEST_TOP  # the largest octave of the scores so far
-        self.scored = 0  # events that came with a score, and with a probability
-        self.probable = 0
+        self.top = LOWEST_TOP  # the largest exponent of the scores so far
+        self.scored = 0  # events with a score
+        self.probable = 0  # events with a probability of the positive class
 
-    def place(self, said: int, key: int) -> int:
-        """Where an event with this prediction and the key of its score is filed; the bins move down if they must."""
+    def place(self, predicted_class: int, key: int) -> int:
+        """The place in the counts of an event with this prediction and score key. Moves the bins down for a score with
+        an exponent above ``top``."""
         if self.settings.score_bins == 1:
-            return said
-        octave = abs(key) // BINS_PER_OCTAVE
-        if octave > self.top:
-            self.raise_top(octave)
-        return said * SCORE_BINS + score_bin(key, self.top)
+            return predicted_class
+        exponent = abs(key) // BINS_PER_EXPONENT
+        if exponent > self.top:
+            self.raise_top(exponent)
+        return predicted_class * SCORE_BINS + score_bin(key, self.top)
 
-    def raise_top(self, octave: int) -> None:
-        """Make room for larger scores; the smallest ones then share the bin of zero."""
+    def raise_top(self, exponent: int) -> None:
+        """Move the bins down to make room for larger scores; the smallest ones then share the bin of zero."""
         steps = np.arange(SCORE_BINS) - BINS_PER_SIDE
-        lower = np.maximum(np.abs(steps) - (octave - self.top) * BINS_PER_OCTAVE, 0)
+        lower = np.maximum(np.abs(steps) - (exponent - self.top) * BINS_PER_EXPONENT, 0)
         moved = BINS_PER_SIDE + np.where(steps > 0, lower, -lower)
-        for name in Tally.NAMES:
-            cells = getattr(self.tally, name)
-            bins = np.moveaxis(cells.reshape(-1, SCORE_BINS, OCTAVES), 1, 0)
+        for name in StratumCounts.NAMES:
+            cells = getattr(self.counts, name)
+            bins = np.moveaxis(cells.reshape(-1, SCORE_BINS, ASK_BINS), 1, 0)
             fresh = np.zeros_like(bins)
             np.add.at(fresh, moved, bins)
             cells[...] = np.moveaxis(fresh, 0, 1).reshape(cells.shape)
-        self.top = octave
+        self.top = exponent
 
-    def quality(self, walk: Walk | None = None) -> Quality:
-        """Estimates from the answers filed so far; with the running sums of a ``walk``, valid at all times."""
-        events, labels = int(self.tally.events.sum()), int(self.tally.answered.sum())
-        unreachable = int((self.tally.events - self.tally.answered.sum(axis=0))[:, NEVER].sum())
-        found = self.estimates() if walk is None else self.at_all_times(walk)
-        return Quality(found, events, labels, unreachable, self.settings.level, walk is not None, self.shares())
+    def quality(self, sequence: ConfidenceSequence | None = None) -> Quality:
+        """The estimates from the answers so far; with a confidence ``sequence``, their intervals hold at all times."""
+        events, labels = int(self.counts.events.sum()), int(self.counts.answered.sum())
+        unreachable = int((self.counts.events - self.counts.answered.sum(axis=0))[:, NEVER].sum())
+        found = self.estimates() if sequence is None else self.at_all_times(sequence)
+        return Quality(found, events, labels, unreachable, self.settings.level, sequence is not None, self.shares())
 
     def shares(self) -> dict[Any, float]:
-        """The share of each class, by the confusion matrix that the answers give; nothing without answers."""
-        if not self.tally.answered.any():
+        """The share of each class, R_k / sum R from the estimated confusion matrix; empty without answers."""
+        if not self.counts.answered.any():
             return {}
-        rows = Cells(self.plain).matrix.sum(axis=1)
+        rows = ConfusionMatrix(self.plain).matrix.sum(axis=1)
         return dict(zip(self.settings.classes.tolist(), (rows / rows.sum()).tolist(), strict=True))
 
     @property
-    def plain(self) -> Tally:
-        """The tally by predicted class, whatever the score."""
+    def plain(self) -> StratumCounts:
+        """The counts by predicted class, summed over the score bins."""
         if self.settings.score_bins == 1:
-            return self.tally
+            return self.counts
         classes = len(self.settings.classes)
-        plain = Tally(classes, classes)
-        shape = (classes, self.settings.score_bins, OCTAVES)
-        plain.events = self.tally.events.reshape(shape).sum(axis=1)
-        plain.asked = self.tally.asked.reshape(shape).sum(axis=1)
+        plain = StratumCounts(classes, classes)
+        shape = (classes, self.settings.score_bins, ASK_BINS)
+        plain.events = self.counts.events.reshape(shape).sum(axis=1)
+        plain.asked = self.counts.asked.reshape(shape).sum(axis=1)
         for name in ("answered", "odds", "squares"):
-            setattr(plain, name, getattr(self.tally, name).reshape(classes, *shape).sum(axis=2))
+            setattr(plain, name, getattr(self.counts, name).reshape(classes, *shape).sum(axis=2))
         return plain
 
     def estimates(self) -> dict[str, Estimate]:
-        settings, tally = self.settings, self.plain
+        settings, counts = self.settings, self.plain
         classes = np.arange(len(settings.classes))
-        mistakes = Mistakes.of(tally, classes, classes[:, None] != classes[None, :], settings.level)
+        mistakes = Mistakes.of(counts, classes, classes[:, None] != classes[None, :], settings.level)
         found = {"accuracy": accuracy(mistakes)}
         if settings.positive is None:
             found |= (
-                averages(tally, settings.level)
-                if tally.events.any()
+                averages(counts, settings.level)
+                if counts.events.any()
                 else dict.fromkeys(("balanced_accuracy", "recall", "f1"), UNKNOWN)
             )
             found["precision"] = macro_precision(mistakes)
@@ -130,17 +135,17 @@ class Ledger:
         against = (
             mistakes
             if len(classes) == 2 and settings.positive == 1
-            else Mistakes.of(tally, is_positive, is_positive[:, None] != is_positive[None, :], settings.level)
+            else Mistakes.of(counts, is_positive, is_positive[:, None] != is_positive[None, :], settings.level)
         )
-        found |= one_against_rest(against, settings.alpha_p, settings.c_p)
+        found |= one_against_rest(against, settings.weights)
         if len(classes) > 2:
-            found["balanced_accuracy"] = averages(tally, settings.level)["balanced_accuracy"]
-        events = int(tally.events.sum())
+            found["balanced_accuracy"] = averages(counts, settings.level)["balanced_accuracy"]
+        events = int(counts.events.sum())
         if len(classes) == 2 and events and self.scored == events:
-            found["auc"] = scored.area(self.tally, mistakes, settings.level)
+            found["auc"] = scored.area(self.counts, mistakes, settings.level)
         if len(classes) == 2 and events and self.probable == events:
             found["calibration_error"] = self.calibration(normal_quantile(settings.level))
-        return found
+        return {name: found[name] for name in sorted(found, key=lambda name: METRICS[name].estimated or 0)}
 
     def calibration(self, z: float) -> Estimate:
         bins = np.arange(CALIBRATION_BINS)
@@ -149,21 +154,22 @@ class Ledger:
         expected: Numbers = self.expected / PROBABILITY_UNIT
         return scored.calibration(positives, expected, z)
 
-    def at_all_times(self, walk: Walk) -> dict[str, Estimate]:
-        """Accuracy, and for two classes all metrics that count mistakes; area and calibration have no such limits."""
+    def at_all_times(self, sequence: ConfidenceSequence) -> dict[str, Estimate]:
+        """Accuracy and, for two classes, all metrics that count mistakes, with limits that hold at all times. Area and
+        calibration have no such limits."""
         settings = self.settings
         alpha = 1.0 - settings.level
         once = self.estimates()
-        events = float(self.tally.events.sum())
+        events = float(self.counts.events.sum())
         if not events:
             return {"accuracy": UNKNOWN}
-        fewest, most = walk.mistakes(slice(None), alpha)
+        fewest, most = sequence.mistakes(slice(None), alpha)
         limits = {"accuracy": (1.0 - most / events, 1.0 - fewest / events)}
         if len(settings.classes) == 2:
-            said = walk.events if settings.positive == 1 else walk.events[::-1]
+            predicted = sequence.events if settings.positive == 1 else sequence.events[::-1]
             flip = slice(None) if settings.positive == 1 else slice(None, None, -1)
-            for name, formula in formulas(said[0], said[1], settings.alpha_p, settings.c_p).items():
-                limits[name] = rectangle(lambda wrong, formula=formula: formula(wrong[..., flip]), walk, alpha)
+            for name, formula in formulas(predicted[0], predicted[1], settings.weights).items():
+                limits[name] = rectangle(lambda wrong, formula=formula: formula(wrong[..., flip]), sequence, alpha)
         return {
             name: Estimate(min(max(once[name].value, low), high), low, high) for name, (low, high) in limits.items()
         }

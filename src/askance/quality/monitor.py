@@ -1,4 +1,4 @@
-"""The estimates of a stream that goes on: a few additions per event and per answer, in any order."""
+"""Estimates while the stream goes on: a few additions per event and per answer, in any order."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from typing import Any
 import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.learner.octaves import octave_of
-from askance.quality.anytime import Walk
+from askance.pending import Pending
+from askance.quality.anytime import ConfidenceSequence
+from askance.quality.ask_bins import ask_bin_of
 from askance.quality.bins import as_score, odds, probability_bin, score_key
-from askance.quality.formats import FORMAT, upgraded
-from askance.quality.ledger import PROBABILITY_UNIT, Ledger, Settings
-from askance.quality.recent import Filing, Recent
+from askance.quality.formats import FORMAT, upgrade
+from askance.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
+from askance.quality.recent import EventNumbers, Recent
 from askance.quality.result import Estimate, Quality
-from askance.quality.tally import Tally
+from askance.quality.stratum_counts import StratumCounts
 
 
 @dataclass(slots=True)
 class Asked:
-    """An asked event, remembered for its answer."""
+    """An asked event, kept for its answer."""
 
     number: int
     probability: float
     guess: float
-    """What was predicted of it for the limits at all times."""
-    filing: Filing
+    """x_t, the guess of the confidence sequence (see ``anytime``)."""
+    event_row: EventNumbers
     truth: int = -1
 
 
 def number_of(value: Any, name: str) -> float:
-    """A plain float, or a sentence."""
+    """The value as a float; raises if it is no number."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -39,10 +40,10 @@ def number_of(value: Any, name: str) -> float:
 
 
 class Monitor:
-    """Watches how well events are predicted, from the answers there are.
+    """Estimates how well events are predicted while they come, from the answers so far.
 
-    Every event is told to it as it comes, with the prediction and the probability of being asked; an answer is told
-    whenever it comes, and is judged by the prediction of its own event. Both take constant time and memory.
+    Call ``event`` for every event, with its prediction and ask probability, and ``answer`` whenever an answer comes: it
+    is compared with the prediction of its own event. Both take constant time and memory.
 
     Parameters
     ----------
@@ -59,8 +60,8 @@ class Monitor:
         As in ``Trace.summary``.
     level : float, default 0.95
         The confidence of the intervals.
-    keep : int, default 100_000
-        How many asked events are remembered for their answers, or for corrections; the oldest is forgotten first.
+    max_pending : int, default 100_000
+        How many asked events are kept for their answers, or for corrections; the oldest is dropped first.
 
     Examples
     --------
@@ -85,19 +86,19 @@ class Monitor:
         alpha_p: float = 0.5,
         c_p: float = 0.9,
         level: float = 0.95,
-        keep: int = 100_000,
+        max_pending: int = 100_000,
     ) -> None:
-        self.settings = Settings.of(classes, positive, alpha_p, c_p, level)
-        for name, value in (("window", window), ("keep", keep)):
+        self.settings = EstimateSettings.of(classes, positive, alpha_p, c_p, level)
+        for name, value in (("window", window), ("max_pending", max_pending)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise InvalidParameter(f"{name} must be a whole number of events, 1 or more, got {value!r}.")
-        self.positive, self.window, self.keep = positive, int(window), int(keep)
+        self.positive, self.window, self.max_pending = positive, int(window), int(max_pending)
         self.events = 0
         self._index = {label: place for place, label in enumerate(self.settings.classes.tolist())}
         self._ledger = Ledger(self.settings)
         self._recent = Recent(window)
-        self._walk = Walk(len(self.settings.classes)) if anytime else None
-        self._open: dict[int, Asked] = {}  # by ticket
+        self._sequence = ConfidenceSequence(len(self.settings.classes)) if anytime else None
+        self._asked: Pending[int, Asked] = Pending()  # with or without an answer
 
     def event(
         self,
@@ -109,11 +110,10 @@ class Monitor:
         probability_positive: float | None = None,
         ticket: int | None = None,
     ) -> int:
-        """Count an event as it comes; returns its ticket, the number of the event from 1 on unless one is given.
+        """Count an event; returns its ticket, which is the number of the event, from 1 on, unless one is given.
 
-        ``probability`` is the one it was asked with, 0 if it could not be. ``score`` (a signed margin) is needed for
-        the area under the ROC curve, ``probability_positive`` for that and for the calibration error; give the same for
-        all events.
+        ``probability`` is its ask probability, 0 if it could not be asked. ``score`` (a signed margin) serves the area
+        under the ROC curve, ``probability_positive`` that and the calibration error; give the same for all events.
         """
         column = self._class(predicted, "predicted")
         probability = number_of(probability, "probability")
@@ -125,7 +125,7 @@ class Monitor:
         if asked and probability == 0.0:
             raise InvalidInput("an event that is asked has a probability above 0; give the one it was drawn with.")
         ticket = self.events + 1 if ticket is None else ticket
-        if self._is_open(ticket):
+        if self._is_kept(ticket):
             raise InvalidInput(f"ticket {ticket!r} was already given to another event; use a new number for each.")
         chance_bin, chance_units = -1, 0
         if len(self._index) == 2 and probability_positive is not None:
@@ -137,39 +137,39 @@ class Monitor:
         if score is not None and not abs(score) < float("inf"):
             raise InvalidInput(f"score must be a finite number, got {score!r}.")
         key = 0 if score is None else score_key(score)
-        h = octave_of(probability)
+        h = ask_bin_of(probability)
         weight = odds(probability, h)
-        filing = Filing(column, key, h, weight, chance_bin, chance_units, int(score is not None), int(bool(asked)))
+        event_row = EventNumbers(
+            column, key, h, weight, chance_bin, chance_units, int(score is not None), int(bool(asked))
+        )
 
         ledger, number = self._ledger, self.events
-        ledger.tally.add_event(ledger.place(column, key), h, asked)
+        ledger.counts.add_event(ledger.place(column, key), h, asked)
         ledger.scored += score is not None
         if chance_bin >= 0:
             ledger.by_probability.add_event(chance_bin, h, asked)
             ledger.expected[chance_bin] += chance_units
             ledger.probable += 1
-        self._recent.add(number, filing)
-        guess = self._walk.event(column, probability, asked) if self._walk is not None else 0.0
+        self._recent.add(number, event_row)
+        guess = self._sequence.event(column, probability, asked) if self._sequence is not None else 0.0
         self.events += 1
         if asked:
-            self._open[ticket] = Asked(number, probability, guess, filing)
-            if len(self._open) > self.keep:
-                del self._open[next(iter(self._open))]
+            self._asked.add(ticket, Asked(number, probability, guess, event_row), self.max_pending)
         return ticket
 
     def answer(self, ticket: int, label: Any, *, replace: bool = False) -> bool:
         """Count the answer to an event; returns whether it counts.
 
-        A label of an event that was not asked, or was forgotten (see ``keep``), does not: nobody knows how likely it
-        was to come. ``replace`` corrects an earlier answer.
+        The label of an event that was not asked, or was dropped (see ``max_pending``), does not count: nobody knows how
+        likely it was to come. ``replace`` corrects an earlier answer.
         """
         truth = self._class(label, "label")
-        if not self._is_open(ticket):
+        if not self._is_kept(ticket):
             return False
-        event = self._open[ticket]
+        event = self._asked[ticket]
         before = event.truth
         if before == truth:
-            return True  # said once more
+            return True  # the same answer again
         if before >= 0:
             if not replace:
                 raise InvalidInput(
@@ -183,17 +183,25 @@ class Monitor:
         return True
 
     def _count(self, event: Asked, truth: int, sign: int) -> None:
-        """Add an answer, or take it back."""
-        filing, ledger = event.filing, self._ledger
-        ledger.tally.add_answer(truth, ledger.place(filing.said, filing.key), filing.octave, filing.odds, sign)
-        if filing.chance_bin >= 0:
-            ledger.by_probability.add_answer(truth, filing.chance_bin, filing.octave, filing.odds, sign)
-        if self._walk is not None:
-            self._walk.answer(filing.said, event.probability, event.guess, truth != filing.said, float(sign))
+        """Count an answer, or with ``sign`` -1 take it back."""
+        event_row, ledger = event.event_row, self._ledger
+        ledger.counts.add_answer(
+            truth, ledger.place(event_row.predicted_class, event_row.key), event_row.ask_bin, event_row.odds, sign
+        )
+        if event_row.chance_bin >= 0:
+            ledger.by_probability.add_answer(truth, event_row.chance_bin, event_row.ask_bin, event_row.odds, sign)
+        if self._sequence is not None:
+            self._sequence.answer(
+                event_row.predicted_class,
+                event.probability,
+                event.guess,
+                truth != event_row.predicted_class,
+                float(sign),
+            )
 
-    def _is_open(self, ticket: Any) -> bool:
+    def _is_kept(self, ticket: Any) -> bool:
         try:
-            return ticket in self._open
+            return ticket in self._asked
         except TypeError:
             raise InvalidInput(
                 f"ticket must be a number or a text that names the event, got {ticket!r}; give one to each event."
@@ -211,7 +219,7 @@ class Monitor:
     @property
     def overall(self) -> Quality:
         """The estimates for all events so far."""
-        return self._ledger.quality(self._walk)
+        return self._ledger.quality(self._sequence)
 
     @property
     def recent(self) -> Quality:
@@ -224,30 +232,36 @@ class Monitor:
         return getattr(self.overall, name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in plain numbers and lists, ready for JSON; the labels must be too."""
+        """The state in plain numbers and lists, ready for JSON; the labels must be so too."""
         settings, ledger = self.settings, self._ledger
         return {
             "format": FORMAT,
             "classes": settings.classes.tolist(),
             "positive": self.positive.item() if isinstance(self.positive, np.generic) else self.positive,
             "window": self.window,
-            "anytime": self._walk is not None,
+            "anytime": self._sequence is not None,
             "alpha_p": settings.alpha_p,
             "c_p": settings.c_p,
             "level": settings.level,
-            "keep": self.keep,
+            "keep": self.max_pending,
             "events": self.events,
-            "tally": ledger.tally.to_dict(),
+            "tally": ledger.counts.to_dict(),
             "by_probability": ledger.by_probability.to_dict(),
             "expected": ledger.expected.tolist(),
             "top": ledger.top,
             "scored": ledger.scored,
             "probable": ledger.probable,
             "recent": self._recent.to_list(self.events),
-            "walk": None if self._walk is None else self._walk.to_dict(),
+            "walk": None if self._sequence is None else self._sequence.to_dict(),
             "open": [
-                [ticket, event.number, event.probability, event.guess, list(event.filing._replace(truth=event.truth))]
-                for ticket, event in self._open.items()
+                [
+                    ticket,
+                    event.number,
+                    event.probability,
+                    event.guess,
+                    list(event.event_row._replace(truth=event.truth)),
+                ]
+                for ticket, event in self._asked.items()
             ],
         }
 
@@ -257,30 +271,30 @@ class Monitor:
         if not isinstance(state, dict) or state.get("format") not in (1, FORMAT):
             raise InvalidInput("this is not the state of a monitor, or one of a newer version; nothing was loaded.")
         try:
-            return cls._restored(state if state["format"] == FORMAT else upgraded(state))
+            return cls._restore(state if state["format"] == FORMAT else upgrade(state))
         except (KeyError, TypeError, ValueError, IndexError) as reason:
             raise InvalidInput(f"the state of the monitor is damaged ({reason!r}); nothing was loaded.") from None
 
     @classmethod
-    def _restored(cls, state: dict[str, Any]) -> Monitor:
-        names = ("positive", "window", "anytime", "alpha_p", "c_p", "level", "keep")
-        monitor = cls(state["classes"], **{name: state[name] for name in names})
+    def _restore(cls, state: dict[str, Any]) -> Monitor:
+        names = ("positive", "window", "anytime", "alpha_p", "c_p", "level")
+        monitor = cls(state["classes"], **{name: state[name] for name in names}, max_pending=state["keep"])
         ledger = monitor._ledger
-        shapes = ledger.tally.shape, ledger.by_probability.shape
-        ledger.tally = Tally.from_dict(state["tally"])
-        ledger.by_probability = Tally.from_dict(state["by_probability"])
-        if (ledger.tally.shape, ledger.by_probability.shape) != shapes:
+        shapes = ledger.counts.shape, ledger.by_probability.shape
+        ledger.counts = StratumCounts.from_dict(state["tally"])
+        ledger.by_probability = StratumCounts.from_dict(state["by_probability"])
+        if (ledger.counts.shape, ledger.by_probability.shape) != shapes:
             raise ValueError("the counts do not fit the classes")
         monitor.events = state["events"]
-        if monitor.events != int(ledger.tally.events.sum()):
-            raise ValueError(f"{monitor.events} events, but {int(ledger.tally.events.sum())} were filed")
+        if monitor.events != int(ledger.counts.events.sum()):
+            raise ValueError(f"{monitor.events} events, but {int(ledger.counts.events.sum())} were filed")
         ledger.expected[:] = state["expected"]
         ledger.top = state["top"]
         ledger.scored, ledger.probable = state["scored"], state["probable"]
         monitor._recent = Recent.from_list(state["window"], state["recent"])
         if state["walk"] is not None:
-            monitor._walk = Walk.from_dict(state["walk"])
-        for ticket, number, probability, guess, filing in state["open"]:
-            filed = Filing(*filing)
-            monitor._open[ticket] = Asked(number, probability, guess, filed, filed.truth)
+            monitor._sequence = ConfidenceSequence.from_dict(state["walk"])
+        for ticket, number, probability, guess, event_row in state["open"]:
+            row = EventNumbers(*event_row)
+            monitor._asked[ticket] = Asked(number, probability, guess, row, row.truth)
         return monitor

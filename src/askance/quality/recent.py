@@ -1,4 +1,4 @@
-"""The last events of a stream, kept one by one: what enters pushes the oldest out."""
+"""A sliding window: the last events of a stream, kept one by one; each new one replaces the oldest."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance.quality.arrays import filed
-from askance.quality.ledger import Ledger, Settings
+from askance.quality.arrays import fill_ledger
+from askance.quality.ledger import EstimateSettings, Ledger
 
 
-class Filing(NamedTuple):
+class EventNumbers(NamedTuple):
     """What is kept of an event, in whole numbers."""
 
-    said: int
+    predicted_class: int
     key: int
-    """Of its score; 0 if it has none."""
-    octave: int
+    """The key of its score (see ``bins``); 0 if it has none."""
+    ask_bin: int
     odds: int
     chance_bin: int
     """-1 if it has no probability of the positive class."""
@@ -27,34 +27,34 @@ class Filing(NamedTuple):
     """-1 as long as there is no answer."""
 
 
-TRUTH = Filing._fields.index("truth")
+TRUTH = EventNumbers._fields.index("truth")
 
 
 class Recent:
-    """A ring of ``size`` filed events; event number n has the place n modulo the size."""
+    """A ring buffer of ``size`` events; event n is in row n modulo the size."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rows = np.zeros((size, len(Filing._fields)), np.int64)
+        self.rows = np.zeros((size, len(EventNumbers._fields)), np.int64)
 
-    def add(self, number: int, filing: Filing) -> None:
-        self.rows[number % self.size] = filing
+    def add(self, number: int, event_row: EventNumbers) -> None:
+        self.rows[number % self.size] = event_row
 
     def answer(self, number: int, count: int, truth: int) -> None:
-        """Note the answer of event ``number``, of ``count`` so far, if it is still here."""
+        """Note the answer to event ``number``, of ``count`` so far, if it is still in the window."""
         if number >= count - self.size:
             self.rows[number % self.size, TRUTH] = truth
 
-    def ledger(self, settings: Settings, count: int) -> Ledger:
-        """All that is in the ring, filed anew: a fixed amount of work, done only when somebody looks."""
+    def ledger(self, settings: EstimateSettings, count: int) -> Ledger:
+        """The ledger of the window, counted afresh: a fixed amount of work, done only when somebody asks for it."""
         rows = self.rows[: min(count, self.size)]
-        said, key, octave, odds, chance_bin, chance_units, scored, asked, truth = rows.T
+        predicted_class, key, ask_bin, odds, chance_bin, chance_units, scored, asked, truth = rows.T
         is_probable = bool(len(rows)) and bool((chance_bin >= 0).all())
-        return filed(
+        return fill_ledger(
             settings,
-            said,
+            predicted_class,
             key,
-            octave,
+            ask_bin,
             odds,
             truth,
             asked.astype(np.bool_),
@@ -69,6 +69,6 @@ class Recent:
     @classmethod
     def from_list(cls, size: int, state: list[Any]) -> Recent:
         recent = cls(size)
-        columns = np.array(state, np.int64).reshape(len(Filing._fields), -1)
+        columns = np.array(state, np.int64).reshape(len(EventNumbers._fields), -1)
         recent.rows[: columns.shape[1]] = columns.T
         return recent

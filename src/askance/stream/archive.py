@@ -21,12 +21,12 @@ class Archive:
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
         self._file = file
-        with self.explained():
+        with self.explaining():
             self._zip = zipfile.ZipFile(file)
         self.names = {entry[:-4] for entry in self._zip.namelist() if entry.endswith(".npy")}
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explaining(self) -> Iterator[None]:
         """Say in one sentence that the file is damaged, whatever goes wrong inside."""
         try:
             yield
@@ -36,10 +36,10 @@ class Archive:
             reason = str(error).split("\n")[0][:100].rstrip(".") or type(error).__name__
             raise InvalidInput(f"{self.name!r} is damaged, or no .npz file: {reason}.") from None
 
-    def array(self, name: str) -> Member:
+    def array(self, name: str) -> ArchiveArray:
         """An array, to be read from front to back."""
-        with self.explained():
-            return Member(self, self._zip.open(f"{name}.npy"), name)
+        with self.explaining():
+            return ArchiveArray(self, self._zip.open(f"{name}.npy"), name)
 
     def whole(self, name: str, most: int = 1 << 20) -> np.ndarray:
         """All of a small array."""
@@ -55,7 +55,7 @@ class Archive:
         self._file.close()
 
 
-class Member:
+class ArchiveArray:
     """One array: its shape and dtype, and its rows one piece after the other."""
 
     def __init__(self, archive: Archive, file: Any, name: str) -> None:
@@ -75,13 +75,13 @@ class Member:
     def take(self, n: int) -> np.ndarray:
         """The next ``n`` rows (or numbers); fewer at the end."""
         if not self.shape:
-            with self._archive.explained():
+            with self._archive.explaining():
                 return self._numbers(1)
         n = min(n, self.shape[0] - self._place)
         self._place += n
         if self._whole is not None:
             return self._whole[self._place - n : self._place]
-        with self._archive.explained():
+        with self._archive.explaining():
             return self._numbers(n * math.prod(self.shape[1:])).reshape(n, *self.shape[1:])
 
     def _numbers(self, n: int) -> np.ndarray:

@@ -1,9 +1,10 @@
 """ARFF files, as Weka writes them: a head that declares the attributes, then rows, dense or sparse.
 
 Numeric attributes are numbers, nominal ones categories whose values are declared, and strings (and dates) are guessed.
-``?`` is a missing value. In a sparse row, ``{1 0.5, 7 red}``, an attribute that is left out is a zero, or the first of
-its declared values. Sparse rows are scaled as those of LIBSVM files are: as a table where at most 1000 attributes are
-numeric and their values differ, a zero being a value like any other; otherwise each is divided by its length.
+``?`` is a missing value, and so are words such as ``nan`` unless they are declared. In a sparse row,
+``{1 0.5, 7 red}``, an attribute that is left out is a zero, or the first of its declared values. Sparse rows are scaled
+as those of LIBSVM files are: as a table where at most 1000 attributes are numeric and their values differ, a zero being
+a value like any other; otherwise each is divided by its length.
 The label is the attribute called ``class``, ``label``, ``y`` or ``target``, else the last one.
 """
 
@@ -16,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from askance.compile import specialise
 from askance.errors import BadLine, InvalidInput
 from askance.features.assemble import unit_rows
-from askance.features.encoder import Cells
+from askance.features.encoder import DATE_WEIGHT, Cells
 from askance.features.kinds import (
     CATEGORY,
     DATE,
@@ -27,18 +29,18 @@ from askance.features.kinds import (
     NUMBER,
     SAMPLE_ROWS,
     TEXT,
+    format_names,
     guess,
     last_name,
-    listed,
     number_in,
     why_not_a_number,
 )
 from askance.features.times import date_words, why_not_a_date
-from askance.learner.compile import specialise
 from askance.stream.batch import Rows, Settings
 from askance.stream.buffer import Buffer
 from askance.stream.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect
 from askance.stream.delimited import DelimitedStream
+from askance.stream.encoding import NOT_UTF8
 from askance.stream.source import Source
 from askance.stream.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
 from askance.stream.split import sample_of
@@ -54,13 +56,14 @@ OTHER = "other"
 LONGEST_PLACE = 9  # digits
 NUMERIC = ("numeric", "real", "integer")
 OTHERS = ("string", "date")
+UNKNOWN = "?"  # ARFF's own word for a missing value, also where it is declared as one
 
 
 class ArffStream(DelimitedStream):
     """The rows of ARFF files."""
 
     dialect = DIALECT
-    missing_labels = frozenset(("", "?"))
+    kept_as = "arff"
 
     def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
         super().__init__(source, settings, state)
@@ -78,11 +81,12 @@ class ArffStream(DelimitedStream):
             sample: list[list[str]] = []
             known |= {name: _guess_sparse(content, place, name) for place, name in enumerate(head) if name not in known}
             self._how = self._find_way(content, known)
-            self._encoder.raw = self._how != STANDARDISED
+            self._features.encoder.raw = self._how != STANDARDISED
         else:
             sample = sample_of(content, self.name, DIALECT, len(head))
         label = self._find_label()
         if label >= 0 and self.names[label] in self.declared:
+            self.labels.classes |= frozenset(self.declared[self.names[label]]) - {UNKNOWN}
             self.labels.settle(self.declared[self.names[label]])
         elif label >= 0 and self._is_sparse:
             self.labels.settle(entries.get(label, "0") for entries in _sample(content))
@@ -90,6 +94,10 @@ class ArffStream(DelimitedStream):
         self._defaults = {
             place: name for place, name in enumerate(self.names) if name in self.declared and place != self._label
         }
+
+    def _declared_words(self) -> dict[str, list[str]]:
+        words = super()._declared_words()
+        return {name: rest for name, found in words.items() if (rest := [word for word in found if word != UNKNOWN])}
 
     def _find_way(self, content: bytes, kinds: Mapping[str, str]) -> str:
         """How sparse rows are scaled: as the model has it, as the user wants it, or by the first rows."""
@@ -107,6 +115,10 @@ class ArffStream(DelimitedStream):
     def state(self) -> dict[str, Any]:
         """What was learned from the rows so far."""
         return super().state() | ({"sparse_rows": self._how} if self._is_sparse else {})
+
+    def _how_to_read(self) -> dict[str, Any]:
+        lines = [f"@attribute {_in_quotes(name)} {_kind_declared(kind)}" for name, kind in self._types.items()]
+        return {"names": "\n".join(["@relation kept", *lines, "@data"])}
 
     def _begin_part(self, buffer: Buffer) -> None:
         """Read the head of a file; those of a folder must declare the same."""
@@ -127,7 +139,9 @@ class ArffStream(DelimitedStream):
                 number = self._add_sparse(line, text, cells)
             except ValueError as error:
                 column, reason = error.args if len(error.args) == 2 else (None, str(error))
-                self.refuse(error if isinstance(error, BadLine) else buffer.bad_line(line, column, reason))
+                bad = error if isinstance(error, BadLine) else buffer.bad_line(line, column, reason)
+                bad.raw = text if isinstance(text, bytes) else None
+                self.refuse(bad)
                 continue
             if number is not None:
                 return np.array([number], np.int32)
@@ -146,39 +160,39 @@ class ArffStream(DelimitedStream):
                 raise ValueError(f"there is no attribute {place}; {len(self.names)} are declared, from 0.")
             name = self.names[place]
             kind = "" if place == self._label else self._kind(name)
-            column = f"attribute {place} ({listed([name])!r})"
+            column = f"attribute {place} ({format_names([name])!r})"
             if place == self._label:
-                label = "" if value in self.missing_labels else value
+                label = value
             elif kind == NUMBER:
-                number = math.nan if value == "?" else number_in(value)
+                number = math.nan if self.missing.covers(value) else number_in(value)
                 if number is None:
                     raise ValueError(column, why_not_a_number(value))
                 numbers[self._encoder.slots[name]] = number
             elif kind == CATEGORY:
-                if name in self.declared and value != "?" and value not in self.declared[name]:
+                if name in self.declared and not self.missing.covers(value) and value not in self.declared[name]:
                     raise ValueError(column, f"{value[:40]!r} is not one of its declared values.")
-                categories.append((name, value))
+                categories.append((name, self._features.category_of(name, value)))
             elif kind == DATE:
-                words = ("",) if value == "?" else date_words(value)
+                words = ("",) if self.missing.covers(value) else date_words(value)
                 if words is None:
                     raise ValueError(column, why_not_a_date(value))
                 categories += [(name, word) for word in words]
-            elif kind == TEXT and value != "?":
+            elif kind == TEXT and not self.missing.covers(value):
                 texts.append((name, value))
         found = self.labels.number_of(label.encode("utf-8"))
         self.labels.understand(self.declared.get(self.names[self._label]) if self._label >= 0 else None)
         if self._label >= 0 and found in self.labels.wrong:
             raise ValueError(
-                f"attribute {self._label} ({listed([self.names[self._label]])!r})", self.labels.wrong[found]
+                f"attribute {self._label} ({format_names([self.names[self._label]])!r})", self.labels.wrong[found]
             )
         categories += [
-            (name, self.declared[name][0])
+            (name, self._features.category_of(name, self.declared[name][0]))
             for place, name in self._defaults.items()
             if place not in entries and self._kind(name) == CATEGORY
         ]
         self._add_numbers(numbers, cells)
         for name, value in categories:
-            cells.add_category(cells.n_rows, name, value)
+            cells.add_category(cells.n_rows, name, value, DATE_WEIGHT if self._kind(name) == DATE else 1.0)
         for name, value in texts:
             cells.add_text(cells.n_rows, name, value)
         cells.n_rows += 1
@@ -202,8 +216,8 @@ class ArffStream(DelimitedStream):
         declared = self.declared.get(self.names[place])
         return declared[0] if declared else "0"
 
-    def _finished(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
-        X, y, times = super()._finished(cells, labels)
+    def _finish(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
+        X, y, times = super()._finish(cells, labels)
         if self._is_sparse and self._how == TO_UNIT_LENGTH:
             specialise(unit_rows)(X.indptr, X.data)
         return X, y, times
@@ -223,7 +237,7 @@ def _read_head(buffer: Buffer) -> Head:
         try:
             declaration = text.decode("utf-8").strip()
         except UnicodeDecodeError:
-            raise buffer.bad_line(line, None, "it is not UTF-8 text.") from None
+            raise buffer.bad_line(line, None, NOT_UTF8) from None
         word = declaration.split(None, 1)[0].lower() if declaration else ""
         if word == "@attribute":
             try:
@@ -265,6 +279,18 @@ def _attribute(declaration: str) -> tuple[str, str | list[str]]:
     return name, NUMBER if word in NUMERIC else OTHER
 
 
+def _in_quotes(text: str) -> str:
+    """A name or value in quotes."""
+    return "'" + re.sub(r"([\\'])", r"\\\1", text) + "'"
+
+
+def _kind_declared(kind: str | list[str]) -> str:
+    """What an attribute is, as a file declares it."""
+    if isinstance(kind, list):
+        return "{" + ",".join(map(_in_quotes, kind)) + "}"
+    return "numeric" if kind == NUMBER else "string"
+
+
 def _plain(token: str) -> str:
     """A name or value without its quotes."""
     return re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL) if token[0] in "'\"" else token
@@ -278,7 +304,7 @@ def _sparse_entries(line: bytes) -> dict[int, str] | None:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8 text.") from None
+        raise ValueError(NOT_UTF8) from None
     if not text or text.startswith("%"):
         return None
     if "\0" in text:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
-from askance.features.kinds import find_label, listed
+from askance.features.kinds import IGNORE, TIME, find_label, format_names
+from askance.missing import MissingValues
 from askance.stream.buffer import Buffer
 from askance.stream.labels import Labels
 from askance.stream.origins import Origins
@@ -19,6 +21,16 @@ from askance.stream.source import Input, Source
 BATCH_ROWS = 8192
 BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
 SHOWN_BAD_LINES = 5
+WITH_NAMES = {"table", "rows", "parquet"}
+"""The formats of rows with named fields, which an encoder reads alike."""
+
+
+def names_in(state: Mapping[str, Any]) -> list[str]:
+    """The fields that a model knows, by its state; none where that is damaged, which is told when it is taken."""
+    try:
+        return [str(name) for name, _ in state.get("fields", ())]
+    except (TypeError, ValueError):
+        return []
 
 
 class Batch(NamedTuple):
@@ -34,6 +46,8 @@ class Batch(NamedTuple):
     """When each row came, in seconds, where a field of the kind ``time`` tells."""
     origins: Mapping[str, np.ndarray] = {}
     """Where each row comes from, with ``origins=True``: ``file`` (of a folder), ``line`` and ``id``, if it has them."""
+    rows: Sequence[Mapping[str, Any]] = ()
+    """With ``keep_rows=True``, the fields of each row, by name; empty where features are numbered."""
 
     def to_width(self, width: int) -> Any:
         """X with more columns, all empty, as a model wants it that has been widened. Shares the memory of X."""
@@ -66,6 +80,11 @@ class Settings(NamedTuple):
     ngrams: int = 2
     raw: bool = False
     origins: bool = False
+    classes: Sequence[Any] | None = None
+    quarantine: str | None = None
+    frozen: bool = False
+    keep_rows: bool = False
+    na_values: Sequence[Any] = ()
 
     def check(self) -> None:
         """Refuse what cannot work."""
@@ -92,9 +111,16 @@ class Stream(ABC):
         How many lines were left out (with ``skip_bad_lines``).
     bad_line_examples : list of str
         What was wrong with the first few of them.
+    first_values : dict
+        The values of the fields in the first rows, the label's included, as they are written; empty where events have
+        numbers for features.
     """
 
     unit = "line"
+    kept_as: ClassVar[str] = ""
+    """The format of lines that are kept in quarantine."""
+    _keeper: Any = None
+    _kept_earlier: str | None = None
     has_lines: ClassVar[bool] = False
     """Whether a row is told by its line."""
 
@@ -103,13 +129,16 @@ class Stream(ABC):
         self.source = source
         self.settings = settings
         self.name = source.name
-        self.labels = Labels(settings.labels)
+        self.missing = MissingValues(settings.na_values)
+        self.labels = Labels(settings.labels, settings.classes, is_lenient=settings.frozen, missing=self.missing)
         self.rows_read = 0
         self.bad_lines = 0
         self.bad_line_examples: list[str] = []
+        self.first_values: dict[str, list[Any]] = {}
         self._place = -1
         self._has_begun = False
         self._open_part: Any = None
+        self._kept_rows: list[Mapping[str, Any]] = []
 
     # --- what each format provides -----------------------------------------------------------------------
 
@@ -130,6 +159,15 @@ class Stream(ABC):
     def state(self) -> dict[str, Any]:
         """What was learned from the rows so far, for ``open_stream(..., state=)``: JSON and arrays."""
 
+    @property
+    def widened(self) -> list[tuple[str, str, str]]:
+        """The fields that got a wider kind while they were read, each with the kind before and the kind after."""
+        return []
+
+    def _how_to_read(self) -> dict[str, Any]:
+        """What must be known to read lines that are kept in quarantine."""
+        return {}
+
     def _id_field(self) -> str | None:
         """The field with the id of a row, if there is one."""
         return None
@@ -145,10 +183,34 @@ class Stream(ABC):
         self._has_begun = True
         if self.origins is not None:
             self.origins.forget()
-        for X, y, times in self._rows():
-            batch = Batch(X, y, self.rows_read, times, self.origins.taken() if self.origins is not None else {})
-            self.rows_read += X.shape[0]
-            yield batch
+        self._kept_rows = []
+        with ExitStack() as stack:
+            if self.settings.quarantine is not None:
+                from askance.stream.quarantine import keep_bad_lines, read_earlier
+
+                head = {"format": self.kept_as, **self._how_to_read()}
+                if self._kept_earlier is None:  # what a first pass kept is kept by the second again
+                    self._kept_earlier = read_earlier(self.settings.quarantine, head)
+                keeper = keep_bad_lines(self.settings.quarantine, head, self._kept_earlier)
+                self._keeper = stack.enter_context(keeper)
+            for X, y, times in self._rows():
+                origins = self.origins.take() if self.origins is not None else {}
+                rows, self._kept_rows = self._kept_rows, []
+                batch = Batch(X, y, self.rows_read, times, origins, rows)
+                self.rows_read += X.shape[0]
+                yield batch
+
+    def refuse_no_columns(self) -> None:
+        """Say why there is nothing to learn from."""
+        ignored = [field.name for field in self.fields if field.kind in (IGNORE, TIME)]
+        if not ignored:
+            raise InvalidInput(f"the rows of {self.name!r} have no features at all, so that nothing can be learned.")
+        are = "is" if len(ignored) == 1 else "are"
+        raise InvalidInput(
+            f"{self.name!r} has no field to learn from: {format_names(ignored)} {are} ignored, as a field is that is "
+            "called id, is empty in all of the first rows, or was said to be; say what a field is, such as "
+            f"{format_names(ignored[:1])}=category."
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -186,12 +248,14 @@ class Stream(ABC):
         wanted = self.settings.label
         if wanted is False:
             return None
-        if wanted is None and state is not None and state.get("label") in names:
-            wanted = state["label"]
+        if wanted is None and state is not None:
+            wanted = state.get("label") if state.get("label") in names else self._label_beside(names, state)
+        if wanted is None and self.settings.frozen:
+            return None
         if isinstance(wanted, str):
             if wanted not in names:
                 raise InvalidParameter(
-                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {listed(names)}."
+                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {format_names(names)}."
                 )
             return names.index(wanted)
         if wanted is not None:
@@ -199,15 +263,53 @@ class Stream(ABC):
                 raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
             return wanted % len(names)
         if len(names) < 2:
-            only = f"a single field, {listed(names)!r}, which leaves none beside the label" if names else "no fields"
+            only = (
+                f"a single field, {format_names(names)!r}, which leaves none beside the label" if names else "no fields"
+            )
             raise InvalidInput(f"{self.name!r} has {only}{advice or '.'}")
         usual = find_label(names)
         return names.index(usual) if usual is not None else len(names) - 1
 
+    def _label_beside(self, names: Sequence[str], state: Mapping[str, Any]) -> str | None:
+        """The label for a model that does not say what it is called, as one saved in Python: a field that it does not
+        know, with the name of a label, or the only one; to look at rows, none but the former."""
+        if state.get("label") is not None:
+            return None
+        known = set(names_in(state))
+        unknown = [name for name in names if name not in known]
+        only = unknown[0] if len(unknown) == 1 and not self.settings.frozen else None
+        return find_label(unknown) or only
+
+    def _check_format(self, state: Mapping[str, Any], own: str, what: str) -> None:
+        """Refuse a model of another format, unless the rows of both have named fields."""
+        trained = state.get("format")
+        if trained != own and not {trained, own} <= WITH_NAMES:
+            raise InvalidInput(f"the model was trained on {trained!r} data, but {self.name!r} {what}.")
+
+    def _check_any_is_known(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
+        """Refuse rows of which the model knows no field."""
+        if kinds.keys().isdisjoint(names):
+            raise InvalidInput(
+                f"the first rows of {self.name!r} have the fields {format_names(names)}, none of which is a field of "
+                f"the model; it knows {format_names(kinds)}."
+            )
+
+    def _check_fields(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
+        """Refuse a table without some of the fields that the model learned from."""
+        missing = [name for name, kind in kinds.items() if kind not in (IGNORE, TIME) and name not in names]
+        if missing:
+            fields = "field" if len(missing) == 1 else "fields"
+            raise InvalidInput(
+                f"{self.name!r} does not have the {fields} {format_names(missing)}, which the model learned from; it "
+                f"has: {format_names(names)}."
+            )
+
     def refuse(self, error: BadLine) -> None:
-        """Raise the error, or count the line where bad ones are to be left out."""
+        """Raise the error, or count the line, and keep it, where bad ones are to be left out."""
         if not self.settings.skip_bad_lines:
             raise error
+        if self._keeper is not None:
+            self._keeper.add_error(error)
         self.bad_lines += 1
         if len(self.bad_line_examples) < SHOWN_BAD_LINES:
             self.bad_line_examples.append(str(error))

@@ -16,7 +16,8 @@ from askance.errors import BadLine, InvalidInput
 from askance.stream.source import Input
 
 PIECE = 1 << 20  # bytes read at a time
-SAMPLE = 1 << 22  # bytes that are looked at before the first row is read
+SAMPLE = 1 << 22  # bytes that are looked at before the first row is read,
+SAMPLE_LINES = 100  # or more of them, up to LONGEST_LINE, until there are so many lines: one may be very long
 LONGEST_LINE = 1 << 26  # bytes; a longer line (or a quote that is never closed) is an error instead of a full memory
 
 NEWLINE, RETURN = 10, 13
@@ -30,6 +31,7 @@ class Buffer:
 
     def __init__(self, part: Input | _Held, is_beginning: bool = True) -> None:
         self.part = part
+        self.is_sample = not is_beginning  # of which only a look is taken
         self.data = np.empty(PIECE + 1, np.uint8)
         self.position = self.stop = 0
         self.line = 1
@@ -38,7 +40,7 @@ class Buffer:
         start = self.data[: self.stop].tobytes() if is_beginning else b""
         for mark, encoding in OTHER_MARKS.items():
             if start.startswith(mark):
-                raise InvalidInput(f"{part.name!r} is {encoding} text; convert it to UTF-8 first.")
+                raise InvalidInput(f"{part.name!r} is {encoding} text; say so, --encoding {encoding.lower()}.")
         if start.startswith(BYTE_ORDER_MARK):
             self.position = len(BYTE_ORDER_MARK)
 
@@ -126,6 +128,12 @@ class Buffer:
         self.line += 1
         return text
 
+    def raw_line(self, number: int) -> bytes | None:
+        """A line that was used just now, without its end; None where it is no longer in the array."""
+        lines = self.data[: self.position].tobytes().splitlines()
+        place = len(lines) - (self.line - number)
+        return lines[place] if 0 <= place < len(lines) else None
+
     @classmethod
     def of(cls, content: bytes, name: str) -> Buffer:
         """Text in memory, from anywhere in a file."""
@@ -134,11 +142,11 @@ class Buffer:
     def first_lines(self, n_lines: int) -> bytes:
         """A copy of the first lines, to be looked at before they are read: as many as end within some megabytes."""
         end, found = self.position, 0
-        while found < n_lines and (end - self.position < SAMPLE or not found):
+        while found < n_lines and (end - self.position < SAMPLE or found < SAMPLE_LINES):
             after = self.next_line(end)
             if after < 0:
                 left = self.stop - self.position
-                if (found and left >= SAMPLE) or left >= LONGEST_LINE:
+                if (found >= SAMPLE_LINES and left >= SAMPLE) or left >= LONGEST_LINE:
                     break
                 consumed = end - self.position
                 self.refill()
@@ -148,6 +156,10 @@ class Buffer:
             else:
                 end, found = after, found + 1
         return self.data[self.position : end].tobytes()
+
+    def holds_only(self, content: bytes) -> bool:
+        """Whether these first lines are all there is."""
+        return self.at_end and len(content) == self.stop - self.position
 
     def _last_end(self) -> int:
         """The end of the last whole line in the array, or -1."""
@@ -159,11 +171,13 @@ class Buffer:
 
     def bad_line(self, line: int, column: str | None, reason: str) -> BadLine:
         """The error for a line of this file."""
-        return BadLine(self.name, line, column, reason)
+        return BadLine(self.name, line, column, reason, self.part.unit)
 
 
 class _Held:
     """Bytes in memory, read as a file is."""
+
+    unit = "line"
 
     def __init__(self, content: bytes, name: str) -> None:
         self.name = name
@@ -176,7 +190,7 @@ class _Held:
         return size
 
 
-def shown(token: bytes, most: int = 40) -> str:
+def format_token(token: bytes, most: int = 40) -> str:
     """A piece of a line for an error message: readable, on one line, not too long."""
     text = token.decode("utf-8", errors="backslashreplace")
     return repr(text if len(text) <= most else text[: most - 3] + "...")

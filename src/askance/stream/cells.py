@@ -16,6 +16,9 @@ from askance.stream.labels import FULL, Places, find_label
 from askance.stream.numbers import HARD, NUMBER, Tables, read_number
 
 SPACE, TAB, QUOTE, APOSTROPHE, BACKSLASH, PERCENT, COMMA, POINT = 32, 9, 34, 39, 92, 37, 44, 46
+ZERO, ONE, LOWER = 48, 49, 32
+LAST_ASCII, FIRST_SEPARATOR = 127, 28  # the latter of files, groups, records and units
+TRUE, FALSE = (116, 114, 117, 101), (102, 97, 108, 115, 101)  # the letters of the words, in lower case
 NONE = 0  # in place of a byte that means nothing special; a cell never contains a zero byte
 
 # Why the splitter stopped. It is then at the beginning of a row.
@@ -56,7 +59,7 @@ class Stop(NamedTuple):
     """Whether the cells that were split by this call have ASCII bytes only."""
 
 
-class Cells(NamedTuple):
+class CellSpans(NamedTuple):
     """Room for cells: cell c of row r is ``data[starts[r, c]:stops[r, c]]``."""
 
     starts: np.ndarray
@@ -66,7 +69,14 @@ class Cells(NamedTuple):
 
 
 def split_lines(
-    data: np.ndarray, position: int, stop: int, at_end: bool, line: int, dialect: Dialect, most_rows: int, cells: Cells
+    data: np.ndarray,
+    position: int,
+    stop: int,
+    at_end: bool,
+    line: int,
+    dialect: Dialect,
+    most_rows: int,
+    cells: CellSpans,
 ) -> Stop:
     """Split ``data[position:stop]`` into rows of cells. Cells with escapes are unescaped where they lie."""
     n_rows = 0
@@ -182,6 +192,7 @@ def parse_cells(
     stops: np.ndarray,
     chosen: np.ndarray,
     powers: Tables,
+    missing: np.ndarray,
     values: np.ndarray,
     what: np.ndarray,
 ) -> int:
@@ -195,7 +206,7 @@ def parse_cells(
             if start < stop:
                 value, end, kind = read_number(data, start, powers)
                 if (kind != NUMBER and kind != HARD) or end != stop or not abs(value) <= LARGEST:
-                    if not stands_for_missing(data, start, stop):
+                    if not stands_for_missing(data, start, stop, missing):
                         what[row, k] = BAD
                         others += 1
                 elif kind == HARD:
@@ -216,6 +227,28 @@ def points_for_commas(data: np.ndarray, starts: np.ndarray, stops: np.ndarray, c
                     data[i] = POINT
 
 
+def digits_for_truths(data: np.ndarray, starts: np.ndarray, stops: np.ndarray, chosen: np.ndarray) -> None:
+    """Write 1.00 and 0.000 in the chosen cells of every row that have the words true and false, in any case."""
+    for row in range(starts.shape[0]):
+        for k in range(chosen.size):
+            start, stop = starts[row, chosen[k]], stops[row, chosen[k]]
+            is_true = is_word(data, start, stop, TRUE)
+            if is_true or is_word(data, start, stop, FALSE):
+                for i in range(start, stop):
+                    data[i] = ZERO
+                data[start + 1] = POINT
+                if is_true:
+                    data[start] = ONE
+
+
+def is_word(data: np.ndarray, start: int, stop: int, word: tuple[int, ...]) -> bool:
+    """Whether a cell is a word, given by its letters in lower case."""
+    is_same = stop - start == len(word)
+    for i in range(len(word)):
+        is_same = is_same and data[start + i] | LOWER == word[i]
+    return is_same
+
+
 def find_labels(
     data: np.ndarray, starts: np.ndarray, stops: np.ndarray, first: int, places: Places, found: np.ndarray
 ) -> int:
@@ -227,26 +260,35 @@ def find_labels(
     return starts.size
 
 
-QUESTION_MARK, SLASH = 63, 47
-UPPER_N, UPPER_A, UPPER_U, UPPER_L = 78, 65, 85, 76
-LOWER_N, LOWER_U, LOWER_L, LOWER_O, LOWER_E = 110, 117, 108, 111, 101
+def find_missing(data: np.ndarray, starts: np.ndarray, stops: np.ndarray, words: np.ndarray, found: np.ndarray) -> None:
+    """Which cells of a column are one of the words, blanks around it not counted."""
+    for row in range(starts.size):
+        start, stop = starts[row], stops[row]
+        while start < stop and is_blank(data[start]):
+            start += 1
+        while start < stop and is_blank(data[stop - 1]):
+            stop -= 1
+        found[row] = start == stop or stands_for_missing(data, start, stop, words)
 
 
-def stands_for_missing(data: np.ndarray, start: int, stop: int) -> bool:
-    """Whether a cell that is not empty is one of ``?``, ``NA``, ``N/A``, ``null``, ``NULL`` and ``None``."""
-    first = data[start]
+def is_blank(byte: int) -> bool:
+    """Whether a byte is a character that Python's ``strip`` removes."""
+    return byte == SPACE or TAB <= byte <= RETURN or FIRST_SEPARATOR <= byte < SPACE
+
+
+def stands_for_missing(data: np.ndarray, start: int, stop: int, words: np.ndarray) -> bool:
+    """Whether a cell is one of the words, each a row of bytes that is filled up with zeros, in ascending order."""
     length = stop - start
-    if length == 1:
-        return first == QUESTION_MARK
-    if length == 2:
-        return first == UPPER_N and data[start + 1] == UPPER_A
-    if length == 3:
-        return first == UPPER_N and data[start + 1] == SLASH and data[start + 2] == UPPER_A
-    if length == 4:
-        second, third, fourth = data[start + 1], data[start + 2], data[start + 3]
-        if first == UPPER_N:
-            if second == UPPER_U:
-                return third == UPPER_L and fourth == UPPER_L
-            return second == LOWER_O and third == LOWER_N and fourth == LOWER_E
-        return first == LOWER_N and second == LOWER_U and third == LOWER_L and fourth == LOWER_L
+    if length > words.shape[1]:
+        return False
+    for row in range(words.shape[0] - 1, -1, -1):
+        if words[row, 0] < data[start]:  # most letters come after all words
+            break
+        if words[row, 0] > data[start]:
+            continue
+        is_same = length == words.shape[1] or words[row, length] == 0
+        for i in range(length):
+            is_same &= data[start + i] == words[row, i]
+        if is_same:
+            return True
     return False

@@ -2,8 +2,8 @@
 
 Which of them separates, and whether the first line has names, is found in the first lines unless it is said. Fields
 without names are called by their number, from 0. The label is the field called ``label``, ``y``, ``class`` or
-``target``, else the last one. Empty cells, ``NA``, ``N/A``, ``null``, ``NULL``, ``None`` and ``?`` are missing numbers.
-A decimal comma is read as a point.
+``target``, else the last one. Empty cells, and words such as ``NA``, ``nan`` and ``?`` (``askance.missing`` has them
+all), are missing numbers and missing labels. A decimal comma is read as a point.
 """
 
 from __future__ import annotations
@@ -13,15 +13,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.features.booleans import are_booleans
 from askance.features.commas import THOUSANDS, has_a_comma, refuse_thousands, written_with
-from askance.features.kinds import IGNORE, MISSING, NUMBER, SAMPLE_ROWS, find_label, listed, looks_like_a_number
-from askance.stream.batch import Settings
+from askance.features.kind_evidence import ENOUGH
+from askance.features.kinds import (
+    IGNORE,
+    IGNORED_NAMES,
+    NUMBER,
+    SAMPLE_ROWS,
+    find_label,
+    format_names,
+    last_name,
+    looks_like_a_number,
+)
+from askance.missing import USUAL, MissingValues
+from askance.stream.batch import Settings, names_in
 from askance.stream.buffer import Buffer
 from askance.stream.cells import NONE, Dialect
 from askance.stream.delimited import DelimitedStream
+from askance.stream.one_by_one import Wrong
 from askance.stream.source import Source
-from askance.stream.split import Refuse, first_row, ignore, sample_of
+from askance.stream.split import Refuse, Split, csv_line, first_row, ignore, rows_looked_at, sample_of
 
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
@@ -64,8 +79,14 @@ class CsvStream(DelimitedStream):
         first = self._first_row(Buffer.of(content, self.name), ignore if settings.skip_bad_lines else self.refuse)
         if not first:
             raise InvalidInput(f"{self.name!r} has no rows.")
-        sample = sample_of(content, self.name, self.dialect, len(first))
-        self.has_names = _has_names(sample) if header is None else bool(header)
+        is_cut = not self._buffer.holds_only(content)
+        sample = sample_of(content, self.name, self.dialect, len(first), is_cut)
+        # Cells of many lines, within quotes, may leave few rows to judge by: then the kinds may still change.
+        is_enough = not is_cut or len(sample) > min(ENOUGH, rows_looked_at(len(first)) - 1)
+        if header is None and state is not None:
+            names = [name for name in names_in(state) if not name.isdigit()]
+            header = None if set(names).isdisjoint(first) else True
+        self.has_names = _has_names(sample, self.missing) if header is None else bool(header)
         if self.has_names:
             self._refuse_junk(content, first)
         self._header = first if self.has_names else None
@@ -73,9 +94,13 @@ class CsvStream(DelimitedStream):
         rows = sample[1:] if self.has_names else sample
         if self._header is not None and state is None:
             self._refuse_second_label(self._header)
+        self.truth_places = tuple(self._with_truths(rows))
         self.comma_places = tuple(self._with_commas(rows))
-        known = {self.names[place]: IGNORE for place in self._row_numbers(rows)}
-        self._settle(known | {self.names[place]: NUMBER for place in self.comma_places}, rows)
+        self._settle({self.names[place]: IGNORE for place in self._row_numbers(rows)}, rows, is_enough)
+
+    def _how_to_read(self) -> dict[str, Any]:
+        head: dict[str, Any] = {"delimiter": chr(self.dialect.delimiter), "header": self.has_names}
+        return head | ({"names": csv_line(self._header, self.dialect)} if self._header is not None else {})
 
     def _refuse_junk(self, content: bytes, first: Sequence[str]) -> None:
         """Say that a file is no text, or of another encoding, by its first row: its names would be unreadable."""
@@ -90,7 +115,7 @@ class CsvStream(DelimitedStream):
         except UnicodeDecodeError as error:
             raise InvalidInput(
                 f"{self.name!r} is not UTF-8 text: byte {error.start + 1} of its first line belongs to another "
-                "encoding, or to no text at all; convert it, for example with iconv -f latin1 -t utf-8."
+                "encoding, or to no text at all; say which, such as --encoding latin-1."
             ) from None
 
     def _refuse_second_label(self, header: Sequence[str]) -> None:
@@ -117,13 +142,22 @@ class CsvStream(DelimitedStream):
         """The fields whose numbers have a decimal comma; refuses those with separators between thousands."""
         label, given = self._find_label(), self.settings.features or {}
         for place, name in enumerate(self.names):
-            found = written_with([row[place] for row in sample]) if place != label else None
+            found = written_with([row[place] for row in sample], self.missing) if place != label else None
             if found is None or given.get(name, NUMBER) != NUMBER:
                 continue
             how, example = found
             if how == THOUSANDS:
                 refuse_thousands(f"{self.name!r} has", example, self._column(place))
             yield place
+
+    def _with_truths(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
+        """The fields of which every value is true or false, unless they are to be something else than numbers."""
+        label, given = self._find_label(), self.settings.features or {}
+        for place, name in enumerate(self.names):
+            usual = NUMBER if last_name(name) not in IGNORED_NAMES and self._state is None else ""
+            cells = (row[place] for row in sample)
+            if place != label and given.get(name, usual) == NUMBER and are_booleans(cells, self.missing):
+                yield place
 
     def _begin_part(self, buffer: Buffer) -> None:
         """Leave the names out: where the first file of a folder has them, each has the same."""
@@ -134,7 +168,7 @@ class CsvStream(DelimitedStream):
         if found and found != self._header:
             raise InvalidInput(
                 f"{buffer.name!r} cannot follow {self.source.names[0]!r}: its columns are not those of "
-                f"{self.source.names[0]!r}, {listed(self._header)}, but {listed(found)}; "
+                f"{self.source.names[0]!r}, {format_names(self._header)}, but {format_names(found)}; "
                 "every file of a folder begins with the same line of names."
             )
 
@@ -142,11 +176,25 @@ class CsvStream(DelimitedStream):
         """Say that a file begins with names where the first one of the folder does not."""
         content = buffer.first_lines(SAMPLE_ROWS) if self._place else b""
         sample = sample_of(content, buffer.name, self.dialect, len(self.names)) if content else []
-        if sample and _has_names(sample) and any(not looks_like_a_number(sample[0][p]) for p in self._places[NUMBER]):
+        if (
+            sample
+            and _has_names(sample, self.missing)
+            and any(not looks_like_a_number(sample[0][p]) for p in self._places[NUMBER])
+        ):
             raise InvalidInput(
-                f"{buffer.name!r} begins with a line of names, {listed(sample[0])}, but {self.source.names[0]!r} does "
-                "not; either every file of a folder begins with the same line of names, or none does."
+                f"{buffer.name!r} begins with a line of names, {format_names(sample[0])}, but {self.source.names[0]!r} "
+                "does not; either every file of a folder begins with the same line of names, or none does."
             )
+
+    def _check_text(self, rows: Split, wrong: dict[int, Wrong]) -> None:
+        """Refuse also a line of names among the rows, as files have that were put together: it would become a class."""
+        super()._check_text(rows, wrong)
+        if self._header is None:
+            return
+        lengths = [len(name.encode()) for name in self._header]
+        for row in np.flatnonzero((rows.stops - rows.starts == lengths).all(axis=1)).tolist():
+            if [rows.text(row, place) for place in range(len(lengths))] == self._header:
+                wrong.setdefault(row, Wrong(max(self._label, 0), "the line repeats the names of the columns."))
 
     def _first_row(self, buffer: Buffer, refuse: Refuse) -> list[str]:
         """The first row that can be split."""
@@ -187,7 +235,7 @@ def _find_delimiter(content: bytes, quote: int) -> str:
     return chosen
 
 
-def _has_names(sample: Sequence[Sequence[str]]) -> bool:
+def _has_names(sample: Sequence[Sequence[str]], missing: MissingValues = USUAL) -> bool:
     """Whether the first row looks like names rather than values.
 
     If a cell is a number, it does where numbers are names: it has the name of a label, which does not come again below,
@@ -202,8 +250,8 @@ def _has_names(sample: Sequence[Sequence[str]]) -> bool:
     if find_label(first) is not None:
         return True
     for place in range(len(first)):
-        below = [row[place] for row in rows if row[place] not in MISSING]
-        if below and first[place] not in MISSING and all(map(looks_like_a_number, below)):
+        below = [row[place] for row in rows if not missing.covers(row[place])]
+        if below and not missing.covers(first[place]) and all(map(looks_like_a_number, below)):
             return True
     return not any(row[place] == first[place] for row in rows for place in range(len(first)) if first[place])
 

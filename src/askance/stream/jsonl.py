@@ -1,27 +1,28 @@
-"""JSON Lines: one object per line, its fields numbers, text, lists of words, or nested.
+"""JSON Lines: one object per line, its fields numbers, text, lists of words, or nested. A file that is one array of
+objects comes here as such lines, see ``askance.stream.json_array``.
 
 What the fields become is told in ``askance.features.rows``. The label is the field called ``label``, ``y``, ``class``
-or ``target`` among those of the first rows; a stream may also have none. ``NaN`` and ``Infinity`` make a line bad.
+or ``target`` among those of the first rows; a stream may also have none. ``NaN``, which Python writes though JSON has
+no such word, is null; ``Infinity`` makes a line bad.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
-from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.errors import BadLine, InvalidParameter
 from askance.features.encoder import Cells
-from askance.features.kinds import SAMPLE_ROWS, find_label, listed
+from askance.features.kinds import SAMPLE_ROWS, find_label, format_names
 from askance.features.rows import FieldError, flatten
 from askance.stream.batch import BATCH_ENTRIES, Rows, Settings
 from askance.stream.buffer import Buffer
+from askance.stream.encoding import NOT_UTF8
 from askance.stream.row_stream import RowStream
 from askance.stream.source import Source
 
 FORMAT = "rows"
-
-ARRAY = "{} cannot be read: this is a JSON array; one object per line is needed, as jq -c '.[]' writes them."
 
 
 class JsonlStream(RowStream):
@@ -29,6 +30,7 @@ class JsonlStream(RowStream):
 
     format, what = FORMAT, "JSON rows"
     has_lines = True
+    kept_as = "jsonl"
 
     def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
         super().__init__(source, settings, state)
@@ -48,8 +50,6 @@ class JsonlStream(RowStream):
         """Settle what the label is, and the kinds of the fields of the first rows."""
         rows = []
         content = self._buffer.first_lines(SAMPLE_ROWS)
-        if begins_an_array(content):
-            raise InvalidInput(ARRAY.format(repr(self._buffer.name)))
         for _, line in Buffer.of(content, self.name).lines():
             try:
                 row = read_row(line)
@@ -58,18 +58,21 @@ class JsonlStream(RowStream):
             if row is not None:
                 rows.append(row)
         self._names = names = list(dict.fromkeys(name for row in rows for name in row))
-        if self._label is None and self.settings.label is not False and self._state is None:
-            self._label = find_label(names)
+        if self._label is None and self.settings.label is not False:
+            self._label = find_label(names) if self._state is None else self._label_beside(names, self._state)
         if isinstance(self.settings.label, str) and rows and self._label not in names:
             raise InvalidParameter(
                 f"none of the first rows of {self.name!r} has a field {self._label!r} to be the label; "
-                f"there are: {listed(names)}."
+                f"there are: {format_names(names)}."
             )
+        self._keep_first_values(rows)
         labels = [row.pop(self._label, None) for row in rows] if self._label is not None else []
         self.labels.settle_by_values(labels)
         if self._state is None:
             self._features.guess_kinds(rows)
-        self._settled = len(self._features.kinds)
+        elif rows and (self.settings.frozen or self._state.get("format") != self.format):
+            self._check_any_is_known(self._features.kinds, names)
+        self._first = self._features.to_dict()
 
     def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), []
@@ -85,26 +88,33 @@ class JsonlStream(RowStream):
                         continue
                     known = None if named is None else row.get(named)
                     label = None if self._label is None else self._label_of(row.pop(self._label, None))
-                    self._features.add(cells, row)
+                    self._add(cells, row)
                 except ValueError as error:
-                    self.refuse(_explain(error, self._buffer, number))
+                    bad = _explain(error, self._buffer, number)
+                    bad.field = error.field if isinstance(error, FieldError) else None
+                    bad.raw = line if isinstance(line, bytes) else None
+                    self.refuse(bad)
                     continue
                 labels.append(label)
+                if self.settings.keep_rows:
+                    self._kept_rows.append(row)
                 if origins is not None:
                     origins.add(place, (number,), () if named is None else (known,))
                 if cells.n_rows >= self.settings.batch_rows or cells.n_cells >= BATCH_ENTRIES:
-                    yield self._finished(cells, labels)
+                    yield self._finish(cells, labels)
                     cells, labels = Cells(), []
         self.close()
         if cells.n_rows:
-            yield self._finished(cells, labels)
+            yield self._finish(cells, labels)
 
 
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} cannot be learned from; leave the value out or write null if it is missing.")
+def _constant(word: str) -> None:
+    """What a word stands for that JSON does not have."""
+    if word != "NaN":
+        raise ValueError(f"{word} cannot be learned from; leave the value out or write null if it is missing.")
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_decode = json.JSONDecoder(parse_constant=_constant).decode
 
 
 def read_row(line: bytes | BadLine) -> dict[str, Any] | None:
@@ -125,14 +135,8 @@ def read_object(line: bytes | BadLine) -> dict[str, Any] | None:
         raise ValueError("it is nested too deeply.") from None
     if not isinstance(row, dict):
         what = "a list" if isinstance(row, list) else f"{row!r:.40}"
-        raise ValueError(f'it is {what}, but each line must be a JSON object such as {{"text": "..."}}.')
+        raise ValueError(f'it is {what}, but each event must be a JSON object such as {{"text": "..."}}.')
     return row
-
-
-def begins_an_array(content: bytes) -> bool:
-    """Whether a file is one array of objects; a line that is a list of something else is just a bad line."""
-    content = content.lstrip()
-    return content.startswith(b"[") and content[1:].lstrip()[:1] in (b"{", b"")
 
 
 def _explain(error: ValueError, buffer: Buffer, line: int) -> BadLine:
@@ -142,9 +146,9 @@ def _explain(error: ValueError, buffer: Buffer, line: int) -> BadLine:
         reason = "it ends too early" if error.pos >= len(error.doc.rstrip()) else error.msg[0].lower() + error.msg[1:]
         return buffer.bad_line(line, f"column {error.pos + 1}", f"it is not valid JSON: {reason}.")
     if isinstance(error, UnicodeDecodeError):
-        return buffer.bad_line(line, f"column {error.start + 1}", "it is not UTF-8 text.")
+        return buffer.bad_line(line, f"column {error.start + 1}", NOT_UTF8)
     if isinstance(error, FieldError):
-        return buffer.bad_line(line, f"field {listed([error.field])!r}", error.reason)
+        return buffer.bad_line(line, f"field {format_names([error.field])!r}", error.reason)
     if "integer string conversion" in str(error):
         return buffer.bad_line(line, None, "it contains a number with thousands of digits.")
     return buffer.bad_line(line, None, str(error))

@@ -2,7 +2,8 @@
 
 A stream has few different labels and many rows, so a label is looked up as bytes, compiled, and only a new one is ever
 turned into a Python object. What kind of labels a stream has is settled by its first rows; a later label of
-another kind is a bad line.
+another kind is a bad line. Blanks around a label do not count, and a word that stands for a missing one, as
+``askance.missing`` has them, is none unless it is said to be a class.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askance.compile import specialise
 from askance.errors import InvalidInput, InvalidParameter
 from askance.features.kinds import number_in
-from askance.learner.compile import specialise
+from askance.missing import USUAL, MissingValues
 
 KINDS = ("int", "float", "text")
 FULL = -1
 MOST = 1_000_000  # different labels; more is no classification
 EXACT = 2.0**53  # whole numbers below are different as float64 if they are written differently
+BLANKS = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+"""What does not count around a label: the spaces of Unicode. A tab and the like are no blanks, but a mistake."""
 FNV_START, FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
 
@@ -70,12 +74,18 @@ class Labels:
     ----------
     kind : "int", "float" or "text", optional
         What they are; settled by ``settle`` unless given.
+    classes : sequence, optional
+        Labels that are classes even if they are words that stand for a missing one.
+    is_lenient : bool, default False
+        Whether a label of another kind is as good as missing, rather than wrong.
+    missing : MissingValues, optional
+        What stands for a missing label; the usual words unless given.
 
     Examples
     --------
     >>> labels = Labels()
     >>> labels.settle(["+1", "-1", "-1"])
-    >>> labels.values(["-1", "1", None])
+    >>> labels.values(["-1", " 1", "?"])
     array([-1, 1, None], dtype=object)
     """
 
@@ -87,24 +97,48 @@ class Labels:
     _known: list[Any]
     _values: dict[int | float, Any]
 
-    def __init__(self, kind: str | None = None) -> None:
-        self.missing = frozenset((b"",))
+    def __init__(
+        self,
+        kind: str | None = None,
+        classes: Iterable[Any] | None = None,
+        is_lenient: bool = False,
+        missing: MissingValues = USUAL,
+    ) -> None:
+        self.missing = missing
+        self.is_lenient = is_lenient
+        self.classes = frozenset(map(str, classes or ()))
         if kind is not None and kind not in KINDS:
             raise InvalidParameter(f"labels must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
         self.kind = kind
         self.forget()
 
+    def is_missing(self, label: Any) -> bool:
+        """Whether it stands for a missing label; what cannot be printed does not."""
+        if isinstance(label, str) and not label.strip(BLANKS).isprintable():
+            return False
+        return self.missing.covers(label, self.classes)
+
     def settle(self, sample: Iterable[str | None]) -> None:
         """Decide, by some of them, what the labels are, unless that is known."""
         if self.kind is None:
-            numbers = [number_in(text) for text in sample if text is not None]
+            present = [text for text in sample if text is not None and not self.is_missing(text)]
+            numbers = [number_in(text.strip()) for text in present]
             if not numbers or any(number is None or abs(number) >= EXACT for number in numbers):
                 self.kind = "text"
             else:
                 self.kind = "int" if all(number.is_integer() for number in numbers if number is not None) else "float"
 
     def value(self, text: str) -> Any:
-        """What a label stands for; a ValueError with the reason if it is not of the stream's kind."""
+        """What a label stands for; if it is not of the stream's kind, a ValueError with the reason, or None."""
+        try:
+            return self._value(text)
+        except ValueError:
+            if self.is_lenient:
+                return None
+            raise
+
+    def _value(self, text: str) -> Any:
+        text = text.strip(BLANKS)
         if not text.isprintable():
             raise ValueError(f"the label {text[:40]!r} contains characters that cannot be printed.")
         if self.kind == "text":
@@ -121,7 +155,7 @@ class Labels:
     def settle_by_values(self, sample: Iterable[Any]) -> None:
         """Decide as ``settle`` does, by Python objects: text if one is a string, or all are true or false."""
         if self.kind is None:
-            present = [label for label in sample if label is not None]
+            present = [label for label in sample if not self.is_missing(label)]
             if any(isinstance(label, str) for label in present) or (
                 present and all(isinstance(label, bool) for label in present)
             ):
@@ -131,11 +165,11 @@ class Labels:
                 self.settle(repr(float(label)) for label in small)
 
     def of(self, label: Any) -> Any:
-        """What a Python object stands for as a label: None and "" are missing.
+        """What a Python object stands for as a label; None for a missing one.
 
         True and false are the texts ``true`` and ``false``, but 1 and 0 where labels are numbers.
         """
-        if label is None or (isinstance(label, str) and label == ""):
+        if self.is_missing(label):
             return None
         if isinstance(label, str):
             return self.value(label)
@@ -152,7 +186,7 @@ class Labels:
 
     def values(self, texts: Sequence[str | None]) -> np.ndarray:
         """The labels as an array; None where one is missing."""
-        return as_array([None if text is None else self.value(text) for text in texts], self.kind)
+        return as_array([None if self.is_missing(text) else self.value(str(text)) for text in texts], self.kind)
 
     def number_of(self, text: bytes) -> int:
         """The number of a label, a new one if need be."""
@@ -193,9 +227,10 @@ class Labels:
             text = pool[ends[known] : ends[known + 1]].tobytes()
             value = None
             try:
-                value = None if text in self.missing else self.value(text.decode("utf-8"))
-                if declared is not None and value is not None and text.decode("utf-8") not in declared:
-                    self.wrong[known] = f"the label {text.decode()[:40]!r} is not one of the declared ones."
+                written = text.decode("utf-8")
+                value = None if self.is_missing(written) else self.value(written)
+                if declared is not None and value is not None and written.strip() not in declared:
+                    self.wrong[known] = f"the label {written[:40]!r} is not one of the declared ones."
             except UnicodeDecodeError:
                 self.wrong[known] = f"the label {text[:40]!r} is not UTF-8 text."
             except ValueError as error:

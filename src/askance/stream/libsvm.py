@@ -2,7 +2,7 @@
 
 Blank lines and whatever follows ``#`` are left out, a ``qid:`` is ignored, indices may come in any order, and values of
 an index that occurs twice are added. Indices count from 1 unless one of the first rows has an index 0 (or
-``zero_based`` says so).
+``zero_based`` says so). A value such as ``nan`` is as if it were not there; a label such as ``?`` is missing.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from askance.errors import BadLine, InvalidInput
+from askance.compile import specialise
+from askance.errors import BadLine
 from askance.features.kinds import SAMPLE_ROWS, why_not_a_number
-from askance.learner.compile import specialise
+from askance.missing import USUAL
 from askance.stream import libsvm_lines as parser
 from askance.stream.batch import BATCH_ENTRIES, Field, Settings, Stream
 from askance.stream.batch import Rows as Parts
-from askance.stream.buffer import Buffer, shown
-from askance.stream.libsvm_lines import Rows, Stop
+from askance.stream.buffer import Buffer, format_token
+from askance.stream.libsvm_lines import ParserStop, Rows
 from askance.stream.numbers import tables
 from askance.stream.source import Source
 from askance.stream.sparse import SparseScaling
 
 FORMAT = "libsvm"
 NUMBERS = re.compile(rb":([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)")
+LABEL_MISSING = re.compile(rb"\s*[0-9]+:")
 NOTHING_SOLVED = np.zeros(0, np.int64), np.zeros(0)
 
 
@@ -34,6 +36,7 @@ class LibsvmStream(Stream):
     """The rows of LIBSVM files."""
 
     has_lines = True
+    kept_as = "libsvm"
 
     def __init__(
         self,
@@ -50,6 +53,8 @@ class LibsvmStream(Stream):
             self._take_state(state)
         self._room = 1 << 16
         self._buffer = self._open_text(0)
+        if settings.frozen and settings.label is None:
+            self._has_labels = not LABEL_MISSING.match(self._buffer.first_lines(1))
         self._look_at_first_rows()
 
     @property
@@ -69,9 +74,8 @@ class LibsvmStream(Stream):
         }
 
     def _take_state(self, state: Mapping[str, Any]) -> None:
-        if state.get("format") != FORMAT:
-            raise InvalidInput(f"the model was trained on {state.get('format')!r} data, but {self.name!r} is libsvm.")
-        self._scaling = SparseScaling.from_dict(state)
+        self._check_format(state, FORMAT, "is libsvm")
+        self._scaling = SparseScaling.from_dict(state, self.settings.frozen)
         self._zero_based = bool(state["zero_based"]) if self._zero_based is None else self._zero_based
         self.labels.kind = self.labels.kind or state["labels"]
 
@@ -106,13 +110,13 @@ class LibsvmStream(Stream):
                     self.origins.add(place, room.rows.lines[before : room.n_rows].copy(), [])
                 if not room.is_full:
                     break
-                yield self._finished(room)
+                yield self._finish(room)
                 room = Room(most_rows, self._room)
         self.close()
         if room.n_rows:
-            yield self._finished(room)
+            yield self._finish(room)
 
-    def _finished(self, room: Room) -> Parts:
+    def _finish(self, room: Room) -> Parts:
         self._room = max(1 << 12, room.n_entries + room.n_entries // 4)
         X = self._scaling.matrix(*room.arrays(), room.width)
         return X, self.labels.decode(room.rows.labels[: room.n_rows]) if self._has_labels else None, None
@@ -123,10 +127,10 @@ class LibsvmStream(Stream):
         solved = NOTHING_SOLVED
         while not room.is_full:
             before = room.n_rows
-            stop = Stop(*parse(
+            stop = ParserStop(*parse(
                 buffer.data, buffer.position, buffer.stop, buffer.at_end, buffer.line, first_index, self._has_labels,
                 room.most_rows, BATCH_ENTRIES, room.rows, room.n_rows, room.n_entries, room.width,
-                self.labels.places, tables(), *solved,
+                self.labels.places, tables(), USUAL.table, *solved,
             ))  # fmt: skip
             buffer.position, buffer.line = stop.position, stop.line
             room.n_rows, room.n_entries, room.width = stop.n_rows, stop.n_entries, stop.width
@@ -147,10 +151,12 @@ class LibsvmStream(Stream):
                     continue
                 line = buffer.data[stop.position : end].tobytes()
                 if stop.why == parser.HARD_NUMBER:
-                    solved = _solved(line, stop.position)
+                    solved = _solve(line, stop.position)
                     if stop.where in solved[0]:
                         continue
-                refuse(_explain(stop, buffer, line))
+                bad = _explain(stop, buffer, line)
+                bad.raw = line.rstrip(b"\r\n")
+                refuse(bad)
                 buffer.skip_line()
 
     @staticmethod
@@ -171,7 +177,9 @@ class LibsvmStream(Stream):
             for row in range(first, room.n_rows):
                 reason = self.labels.wrong.get(int(room.rows.labels[row]))
                 if reason:
-                    refuse(buffer.bad_line(int(room.rows.lines[row]), "column 1", reason))
+                    bad = buffer.bad_line(int(room.rows.lines[row]), "column 1", reason)
+                    bad.raw = buffer.raw_line(bad.line)
+                    refuse(bad)
                     keep[row] = False
             room.keep(keep)
 
@@ -228,7 +236,7 @@ class Room:
         self.n_rows, self.n_entries = n_rows, n_entries
 
 
-def _solved(line: bytes, position: int) -> tuple[np.ndarray, np.ndarray]:
+def _solve(line: bytes, position: int) -> tuple[np.ndarray, np.ndarray]:
     """Where the numbers of a line begin, and what they are, by Python: for those that the parser leaves open."""
     found = [(match.start(1), float(match[1])) for match in NUMBERS.finditer(line) if _is_float(match[1])]
     return np.array([position + at for at, _ in found], np.int64), np.array([value for _, value in found])
@@ -242,19 +250,23 @@ def _is_float(text: bytes) -> bool:
     return True
 
 
-def _explain(stop: Stop, buffer: Buffer, line: bytes) -> BadLine:
+def _explain(stop: ParserStop, buffer: Buffer, line: bytes) -> BadLine:
     """The error for a line at which the parser stopped."""
     token = re.split(rb"[\s#]", line[stop.where - stop.position :], maxsplit=1)[0]
     text = token.decode("utf-8", errors="backslashreplace")
     match stop.why:
         case parser.NO_LABEL:
-            reason = f"the line begins with the feature {shown(token)}; a label is missing before it."
+            reason = (
+                f"the line begins with the feature {format_token(token)}; a label is missing before it: write ? for "
+                "one that is not known."
+            )
         case parser.NO_COLON:
-            reason = f"{shown(token)} is no feature; features are written index:value."
+            reason = f"{format_token(token)} is no feature; features are written index:value."
         case parser.BAD_INDEX:
-            reason = f"{shown(token)} does not begin with the number of a feature, as index:value does."
+            reason = f"{format_token(token)} does not begin with the number of a feature, as index:value does."
         case parser.LARGE_INDEX:
-            reason = f"the feature index in {shown(token)} is larger than {parser.LARGEST_INDEX:,}; hash the features."
+            largest = parser.LARGEST_INDEX
+            reason = f"the feature index in {format_token(token)} is larger than {largest:,}; hash the features."
         case parser.INDEX_ZERO:
             reason = "a feature has index 0, but none of the first rows does; zero_based=True counts from 0."
         case _:

@@ -9,8 +9,9 @@ import numpy as np
 from askance.features.assemble import merge_row, sort_row
 from askance.features.kinds import LARGEST
 from askance.stream.buffer import NEWLINE, RETURN
+from askance.stream.cells import stands_for_missing
 from askance.stream.labels import FULL, Places, find_label
-from askance.stream.numbers import HARD, NOT_A_NUMBER, ZERO, Tables, read_number
+from askance.stream.numbers import HARD, NOT_A_NUMBER, NUMBER, ZERO, Tables, read_number
 
 SPACE, TAB, COMMENT, COLON = 32, 9, 35, 58
 LETTER_Q, LETTER_I, LETTER_D = 113, 105, 100
@@ -35,7 +36,7 @@ class Rows(NamedTuple):
     spare_values: np.ndarray
 
 
-class Stop(NamedTuple):
+class ParserStop(NamedTuple):
     """Where the parser stopped, and why."""
 
     why: int
@@ -71,14 +72,15 @@ def parse_lines(
     width: int,
     places: Places,
     powers: Tables,
+    missing: np.ndarray,
     solved_at: np.ndarray,
     solved: np.ndarray,
-) -> Stop:
+) -> ParserStop:
     """Parse whole lines of ``data[position:stop]`` into rows, until there is no more, or no room, or an error."""
     solution = 0
     while n_rows < most_rows and n_entries < most_entries:
         if position >= stop:
-            return Stop(MORE_NEEDED, position, line, n_rows, n_entries, width, position)
+            return ParserStop(MORE_NEEDED, position, line, n_rows, n_entries, width, position)
         i = position
         while data[i] == SPACE or data[i] == TAB:
             i += 1
@@ -95,7 +97,7 @@ def parse_lines(
             while data[i] != SPACE and not TAB <= data[i] <= RETURN and data[i] != COLON and data[i] != COMMENT:
                 i += 1
             if data[i] == COLON:
-                return Stop(NO_LABEL, position, line, n_rows, n_entries, width, first)
+                return ParserStop(NO_LABEL, position, line, n_rows, n_entries, width, first)
             label_start, label_stop = first, i
         elif is_row:  # a label may stand there all the same
             first = i
@@ -116,7 +118,7 @@ def parse_lines(
                     index = index * 10 + digit
                     i += 1
                     if index > LARGEST_INDEX:
-                        return Stop(LARGE_INDEX, position, line, n_rows, n_entries, width, first)
+                        return ParserStop(LARGE_INDEX, position, line, n_rows, n_entries, width, first)
                 if i == first:
                     if data[i] == NEWLINE or data[i] == RETURN or data[i] == COMMENT:
                         break
@@ -124,28 +126,33 @@ def parse_lines(
                         while data[i] != SPACE and not TAB <= data[i] <= RETURN and data[i] != COMMENT:
                             i += 1
                         continue
-                    return Stop(BAD_INDEX, position, line, n_rows, n_entries, width, first)
+                    return ParserStop(BAD_INDEX, position, line, n_rows, n_entries, width, first)
                 if data[i] != COLON:
-                    return Stop(NO_COLON, position, line, n_rows, n_entries, width, first)
+                    return ParserStop(NO_COLON, position, line, n_rows, n_entries, width, first)
                 if index < first_index:
-                    return Stop(INDEX_ZERO, position, line, n_rows, n_entries, width, first)
+                    return ParserStop(INDEX_ZERO, position, line, n_rows, n_entries, width, first)
                 column = index - first_index
                 first = i + 1
                 value, i, kind = read_number(data, first, powers)
                 if kind == NOT_A_NUMBER or not (data[i] == SPACE or TAB <= data[i] <= RETURN or data[i] == COMMENT):
-                    return Stop(BAD_VALUE, position, line, n_rows, n_entries, width, first)
+                    i = first
+                    while not (data[i] == SPACE or TAB <= data[i] <= RETURN or data[i] == COMMENT):
+                        i += 1
+                    if not stands_for_missing(data, first, i, missing):
+                        return ParserStop(BAD_VALUE, position, line, n_rows, n_entries, width, first)
+                    value, kind = 0.0, NUMBER  # as if it were not there
                 if kind == HARD:
                     while solution < solved_at.size and solved_at[solution] < first:
                         solution += 1
                     if solution == solved_at.size or solved_at[solution] != first:
-                        return Stop(HARD_NUMBER, position, line, n_rows, n_entries, width, first)
+                        return ParserStop(HARD_NUMBER, position, line, n_rows, n_entries, width, first)
                     value = solved[solution]
                 if not abs(value) <= LARGEST:
-                    return Stop(LARGE_VALUE, position, line, n_rows, n_entries, width, first)
+                    return ParserStop(LARGE_VALUE, position, line, n_rows, n_entries, width, first)
                 new_width = max(new_width, column + 1)
                 if value != 0.0:
                     if entry >= rows.columns.size:
-                        return Stop(ENTRIES_FULL, position, line, n_rows, n_entries, width, first)
+                        return ParserStop(ENTRIES_FULL, position, line, n_rows, n_entries, width, first)
                     is_sorted &= column > last_column
                     last_column = column
                     rows.columns[entry] = column
@@ -154,10 +161,10 @@ def parse_lines(
         while data[i] != NEWLINE and data[i] != RETURN:  # a comment
             i += 1
         if i >= stop and not at_end:
-            return Stop(MORE_NEEDED, position, line, n_rows, n_entries, width, i)
+            return ParserStop(MORE_NEEDED, position, line, n_rows, n_entries, width, i)
         if i < stop and data[i] == RETURN:
             if i + 1 == stop and not at_end:
-                return Stop(MORE_NEEDED, position, line, n_rows, n_entries, width, i)
+                return ParserStop(MORE_NEEDED, position, line, n_rows, n_entries, width, i)
             if i + 1 < stop and data[i + 1] == NEWLINE:
                 i += 1
         if is_row:
@@ -166,10 +173,10 @@ def parse_lines(
                 entry = merge_row(rows.columns, rows.values, n_entries, entry, n_entries)
                 for k in range(n_entries, entry):
                     if not abs(rows.values[k]) <= LARGEST:
-                        return Stop(LARGE_VALUE, position, line, n_rows, n_entries, width, position)
+                        return ParserStop(LARGE_VALUE, position, line, n_rows, n_entries, width, position)
             label = find_label(data, label_start, label_stop, places)  # only now: the line is whole
             if label == FULL:
-                return Stop(LABELS_FULL, position, line, n_rows, n_entries, width, label_start)
+                return ParserStop(LABELS_FULL, position, line, n_rows, n_entries, width, label_start)
             rows.labels[n_rows] = label
             rows.lines[n_rows] = line
             n_rows += 1
@@ -178,4 +185,4 @@ def parse_lines(
             rows.starts[n_rows] = n_entries
         position = min(i + 1, stop)
         line += 1
-    return Stop(BATCH_FULL, position, line, n_rows, n_entries, width, position)
+    return ParserStop(BATCH_FULL, position, line, n_rows, n_entries, width, position)

@@ -2,8 +2,8 @@
 
 The arrays are read row by row from inside the file, never as a whole. Columns are called by their number, from 0. An
 array ``cat3`` beside a dense ``X`` means that column 3 has codes of categories, whose names it lists. ``label=`` names
-another array than ``y``. Files that ``scipy.sparse.save_npz`` wrote have no labels. Object arrays are refused: reading
-them could run code.
+another array than ``y``. NaN is a missing value, in X and in y. Files that ``scipy.sparse.save_npz`` wrote have no
+labels. Object arrays are refused: reading them could run code.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from askance.features.kinds import (
     TEXT,
     TIME,
     check_features,
-    listed,
+    format_names,
     why_not_a_number,
 )
-from askance.stream.archive import Archive, Member
+from askance.stream.archive import Archive, ArchiveArray
 from askance.stream.batch import BATCH_ENTRIES, Field, Rows, Settings, Stream
 from askance.stream.labels import as_array
 from askance.stream.source import Source
@@ -49,7 +49,7 @@ def open_npz(source: Source, settings: Settings, state: Mapping[str, Any] | None
         )
     raise InvalidInput(
         f"{source.names[0]!r} holds neither an array X nor the arrays data, indices, indptr and shape of a CSR matrix; "
-        f"there are: {listed(sorted(archive.names))}."
+        f"there are: {format_names(sorted(archive.names))}."
     )
 
 
@@ -77,7 +77,7 @@ class NpzStream(Stream):
 
     def _begin_part(self, archive: Archive, place: int) -> None:
         self._place, self._open_part = place, archive
-        with archive.explained():
+        with archive.explaining():
             self._n_rows, width = self._begin(archive)
         if place and width != self._width:
             raise InvalidInput(f"{archive.name!r} has {width} columns, the files before it have {self._width}.")
@@ -85,11 +85,12 @@ class NpzStream(Stream):
         wanted = self.settings.label
         if isinstance(wanted, str) and wanted not in archive.names:
             raise InvalidParameter(
-                f"{archive.name!r} has no array {wanted!r} to be the label; there are: {listed(sorted(archive.names))}."
+                f"{archive.name!r} has no array {wanted!r} to be the label; there are: "
+                f"{format_names(sorted(archive.names))}."
             )
         name = wanted if isinstance(wanted, str) else "y" if wanted is None and "y" in archive.names else None
         self.label_name = name
-        self._y: Member | None = archive.array(name) if name is not None else None
+        self._y: ArchiveArray | None = archive.array(name) if name is not None else None
         if self._y is not None and self._y.shape != (self._n_rows,):
             raise InvalidInput(
                 f"{archive.name!r} has {self._n_rows:,} rows, but its labels {name!r} have the shape {self._y.shape} "
@@ -110,7 +111,7 @@ class NpzStream(Stream):
             while self._done < self._n_rows:
                 n = min(most, self._n_rows - self._done)
                 X, good = self._take(n, self._done)
-                y = self._labels(n, good)
+                y = self._labels(n, self._done, good)
                 self._done += n
                 if X.shape[0]:
                     yield X, y, None
@@ -120,7 +121,7 @@ class NpzStream(Stream):
         """How much of the source was read."""
         return (self._place + (self._done / self._n_rows if self._n_rows else 1.0)) / len(self.source)
 
-    def _labels(self, n: int, good: np.ndarray) -> np.ndarray | None:
+    def _labels(self, n: int, first: int, good: np.ndarray) -> np.ndarray | None:
         if self._y is None:
             return None
         y = self._y.take(n)[good]
@@ -129,16 +130,24 @@ class NpzStream(Stream):
         kind = self.settings.labels
         if kind is not None and y.dtype.kind != {"int": "i", "float": "f", "text": "U"}[kind]:
             return self.labels.values([str(label) for label in y.tolist()])
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            return as_array([label if np.isfinite(label) else None for label in y.tolist()], "float")
-        return y.astype(np.int64) if y.dtype.kind in "biu" else y.copy()
+        if y.dtype.kind == "f":
+            if np.isinf(y).any():
+                row = first + int(np.flatnonzero(good)[np.isinf(y).argmax()])
+                raise BadLine(self.source.names[self._place], row, None, "its label is infinite.", unit="row")
+            return (
+                as_array([None if np.isnan(n) else n for n in y.tolist()], "float") if np.isnan(y).any() else y.copy()
+            )
+        if y.dtype.kind == "U":
+            texts = np.char.strip(y)
+            return as_array([None if self.labels.is_missing(text) else text for text in texts.tolist()], "text")
+        return y.astype(np.int64)
 
     def _refuse_values(
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, first: int, n: int
     ) -> np.ndarray:
-        """Refuse rows with values that are not finite or too large; which of the rows are good."""
+        """Refuse rows with values that are infinite or too large; which of the rows are good."""
         good = np.ones(n, np.bool_)
-        for k in np.flatnonzero(~(np.abs(values) <= LARGEST)).tolist():
+        for k in np.flatnonzero(np.abs(values) > LARGEST).tolist():
             if good[rows[k]]:
                 reason = why_not_a_number(str(values[k]))
                 self.refuse(self._bad_row(first + int(rows[k]), int(columns[k]), reason))
@@ -171,11 +180,8 @@ class SparseNpzStream(NpzStream):
         return {"format": "sparse arrays", **self._scaling.to_dict()}
 
     def _take_state(self, state: Mapping[str, Any]) -> None:
-        if state.get("format") != "sparse arrays":
-            raise InvalidInput(
-                f"the model was trained on {state.get('format')!r} data, but {self.name!r} holds sparse arrays."
-            )
-        self._scaling = SparseScaling.from_dict(state)
+        self._check_format(state, "sparse arrays", "holds sparse arrays")
+        self._scaling = SparseScaling.from_dict(state, self.settings.frozen)
 
     def _restart(self) -> None:
         super()._restart()
@@ -207,7 +213,7 @@ class SparseNpzStream(NpzStream):
 
     def _take(self, n: int, first: int) -> tuple[Any, np.ndarray]:
         assert isinstance(self._open_part, Archive)
-        with self._open_part.explained():
+        with self._open_part.explaining():
             starts = np.concatenate([[self._end], self._ends.take(n).astype(np.int64)]) - self._end
             lengths = np.diff(starts)
             if (lengths < 0).any() or self._end + starts[-1] > self._columns.shape[0]:
@@ -218,6 +224,9 @@ class SparseNpzStream(NpzStream):
             if len(columns) and (columns.min() < 0 or columns.max() >= self._width):
                 raise ValueError(f"a column is outside the {self._width} that the shape tells")
         rows = np.repeat(np.arange(n), lengths)
+        if np.isnan(values).any():  # as if they were not there
+            present = ~np.isnan(values)
+            rows, columns, values = rows[present], columns[present], values[present]
         good = self._refuse_values(rows, columns, values, first, n)
         if not good.all():
             kept = good[rows]
@@ -261,10 +270,7 @@ class DenseNpzStream(NpzStream):
             self._encoder.add(name, given.get(name) or (CATEGORY if column in self._names else NUMBER))
         self._fresh = self._encoder.to_dict()
         if self._state is not None:
-            if self._state.get("format") != "arrays":
-                raise InvalidInput(
-                    f"the model was trained on {self._state.get('format')!r} data, but {self.name!r} holds an array."
-                )
+            self._check_format(self._state, "arrays", "holds an array")
             self._encoder = Encoder.from_dict(self._state)
             if list(self._encoder.kinds) != names:
                 raise InvalidInput(f"{self.name!r} does not have as many columns as the model was trained on.")
@@ -289,13 +295,13 @@ class DenseNpzStream(NpzStream):
 
     def _take(self, n: int, first: int) -> tuple[Any, np.ndarray]:
         X = self._X.take(n).astype(np.float64)
-        rows, columns = np.nonzero(~(np.abs(X) <= LARGEST))
+        rows, columns = np.nonzero(np.abs(X) > LARGEST)
         good = self._refuse_values(rows, columns, X[rows, columns], first, n)
         words = {}
         for column in self._categories:
             words[column] = [self._word(column, code) for code in X[:, column].tolist()]
             for row, word in enumerate(words[column]):
-                if word is None and good[row]:
+                if word is None and good[row] and not np.isnan(X[row, column]):
                     reason = f"{X[row, column]:g} is no code of the {len(self._names[column])} categories it has."
                     self.refuse(self._bad_row(first + row, column, reason))
                     good[row] = False
@@ -306,11 +312,13 @@ class DenseNpzStream(NpzStream):
             cells.add_numbers(0, self._slots, X[kept][:, self._numbers])
         for column, found in words.items():
             values = [found[row] or "" for row in kept.tolist()]
-            cells.categories[str(column)] = list(range(len(kept))), values
-        return self._encoder.matrix(cells), good
+            cells.categories[str(column), 1.0] = list(range(len(kept))), values
+        return self._encoder.matrix(cells, self._encoder.scaling.as_next if self.settings.frozen else None), good
 
     def _word(self, column: int, code: float) -> str | None:
-        """The category that a code stands for; None if it stands for none."""
+        """The category that a code stands for; None if it stands for none, or is missing."""
+        if code != code:
+            return None
         names = self._names.get(column)
         if names is None:
             return str(int(code)) if code == code // 1 else repr(code)

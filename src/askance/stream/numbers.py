@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance.learner.compile import on_its_own
+from askance.compile import no_inline
 
 NOT_A_NUMBER, NUMBER, HARD = 0, 1, 2
 
@@ -141,7 +141,7 @@ def read_number(data: np.ndarray, i: int, powers: Tables) -> tuple[float, int, i
     return -value if negative else value, i, kind
 
 
-@on_its_own
+@no_inline
 def nearest(mantissa: np.uint64, exponent: int, fives: np.ndarray) -> tuple[float, int]:
     """The float64 nearest to ``mantissa * 10**exponent``, and whether that is certain (NUMBER) or not (HARD)."""
     if exponent < LEAST_POWER:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from askance.errors import InvalidInput, InvalidParameter
+from askance.missing import WORDS, MissingValues
 from askance.stream.batch import BATCH_ROWS, Settings, Stream
-from askance.stream.source import Source, without_compression
+from askance.stream.encoding import recode
+from askance.stream.formats import FORMATS, SUFFIXES, FormatOptions, list_formats
+from askance.stream.quarantine import unwrap
+from askance.stream.source import Converted, Source, without_compression
 
-FORMATS = ("libsvm", "csv", "tsv", "jsonl", "arff", "npz", "parquet")
-SUFFIXES = {
-    ".libsvm": "libsvm", ".svmlight": "libsvm", ".svm": "libsvm",
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
-    ".arff": "arff", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
 LOOK_AT = 1 << 16  # bytes
 
 LINES = 20
 
-_FEATURE = re.compile(rb"[0-9]+:[-+]?[0-9.][0-9.eE+-]*|qid:[^:]*")
+_MISSING = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
+_FEATURE = re.compile(rb"[0-9]+:(?:[-+]?[0-9.][0-9.eE+-]*|" + _MISSING + rb")|qid:[^:]*")
 
 
 def open_stream(
@@ -37,11 +35,17 @@ def open_stream(
     ngrams: int = 2,
     raw: bool = False,
     labels: str | None = None,
+    classes: Sequence[Any] | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     zero_based: bool | None = None,
+    encoding: str | None = None,
     origins: bool = False,
+    quarantine: str | os.PathLike[str] | None = None,
+    frozen: bool = False,
+    keep_rows: bool = False,
+    na_values: Any = None,
     state: Mapping[str, Any] | None = None,
 ) -> Stream:
     """Open a file, a folder or a pipe of events.
@@ -52,7 +56,8 @@ def open_stream(
         A file; a folder, whose files are played in the order of their names; or ``"-"``, the standard input. What is
         compressed with gzip, bzip2 or xz is decompressed on the way.
     format : str, optional
-        "libsvm", "csv", "tsv", "jsonl", "arff", "npz" or "parquet"; told by the name or the content unless given.
+        "libsvm", "csv", "tsv", "jsonl", "arff", "npz", "parquet" or "feather"; told by the name or the content unless
+        given.
     label : str, int or False, optional
         The field with the label, by name or by number. False: there is none. Else it is the field called ``label``,
         ``y``, ``class`` or ``target``, or the last one of a table.
@@ -71,14 +76,31 @@ def open_stream(
         Scale nothing. Otherwise numbers are standardised by running statistics, texts and sparse rows have unit length.
     labels : "int", "float" or "text", optional
         What the labels are; told by the first ones unless given.
+    classes : sequence of labels, optional
+        Labels there are: a word such as "NA", which otherwise stands for a missing label, is a class if named here.
     header, delimiter, quote
         Of CSV files: whether the first line has names, what separates cells, and what encloses them ("" for nothing).
     zero_based : bool, optional
         Of LIBSVM files: whether indices count from 0; told by the first lines unless given.
+    encoding : str, optional
+        Of text: what it is written in, such as "latin-1"; UTF-8 unless given.
     origins : bool, default False
         Tell in ``batch.origins`` where each row comes from: its line, its ``id``, and of a folder its file.
+    quarantine : path, optional
+        Write the lines that cannot be read to this file, each with the reason, instead of raising ``BadLine``; such a
+        file can be opened as a stream itself.
+    frozen : bool, default False
+        Only look at the rows, with ``state`` as it is, to predict them: numbers are scaled as if each came next, fields
+        that the state does not know are left out, and the label may be missing.
+    keep_rows : bool, default False
+        Have the fields of each row, as they are read, in ``batch.rows``.
+    na_values : str, number, or list of them, optional
+        Of rows with named fields: words and numbers that count as missing in every field and in the label, besides the
+        usual words (``askance.missing`` has them) and those of ``state``. A number stands for itself however it is
+        written.
     state : dict, optional
-        What ``Stream.state()`` gave: go on with the same columns and statistics.
+        What ``Stream.state()`` gave: go on with the same columns and statistics. Rows with named fields may come in
+        another format than those that the state is of.
 
     Examples
     --------
@@ -88,54 +110,41 @@ def open_stream(
     ...     print(batch.X.toarray().tolist(), batch.y)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [ 1 -1]
     """
-    place = Source(source)
+    place: Source = Source(source)
+    if encoding is not None:
+        place = Converted(place, recode(encoding))
     chosen = find_format(place) if format is None else format
+    kept = unwrap(place) if chosen == "jsonl" else None
+    if kept is not None:
+        place, chosen = kept, str(kept.head.get("format"))
+        header = kept.head.get("header") if header is None else header
+        delimiter = kept.head.get("delimiter") if delimiter is None else delimiter
     if chosen not in FORMATS:
-        raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
-    only = {
-        "header": (header, ("csv", "tsv")), "delimiter": (delimiter, ("csv", "tsv")), "quote": (quote, ("csv", "tsv")),
-        "zero_based": (zero_based, ("libsvm",)),
-    }  # fmt: skip
-    for name, (value, formats) in only.items():
-        if value is not None and chosen not in formats:
-            raise InvalidParameter(f"{name} means nothing for {chosen}; it is for {' and '.join(formats)}.")
+        raise InvalidParameter(f"format must be one of {', '.join(FORMATS)}, got {chosen!r}.")
+    options = FormatOptions(header, delimiter, quote, zero_based, encoding, na_values)
+    for name, value in options._asdict().items():
+        if value is not None and name not in FORMATS[chosen].options:
+            meant = [other for other, declared in FORMATS.items() if name in declared.options]
+            raise InvalidParameter(f"{name} means nothing for {chosen}; it is for {list_formats(meant, 'and')}.")
+    if header not in (None, True, False):
+        raise InvalidParameter(f"header must be True, False, or None to find out, got {header!r}.")
     settings = Settings(
         label,
         labels,
         dict(features) if features else None,
         batch_rows,
-        bool(skip_bad_lines),
+        bool(skip_bad_lines) or quarantine is not None,
         hash_bits,
         ngrams,
         bool(raw),
         bool(origins),
+        classes,
+        None if quarantine is None else os.fspath(quarantine),
+        bool(frozen),
+        bool(keep_rows),
+        MissingValues((state or {}).get("na_values")).with_more(na_values).added,
     )
-    if chosen in ("csv", "tsv"):
-        from askance.stream.csv import CsvStream
-
-        usual = "\t" if chosen == "tsv" else None
-        return CsvStream(
-            place, settings, header, usual if delimiter is None else delimiter, '"' if quote is None else quote, state
-        )
-    if chosen == "libsvm":
-        from askance.stream.libsvm import LibsvmStream
-
-        return LibsvmStream(place, settings, zero_based, state)
-    if chosen == "jsonl":
-        from askance.stream.jsonl import JsonlStream
-
-        return JsonlStream(place, settings, state)
-    if chosen == "arff":
-        from askance.stream.arff import ArffStream
-
-        return ArffStream(place, settings, state)
-    if chosen == "npz":
-        from askance.stream.npz import open_npz
-
-        return open_npz(place, settings, state)
-    from askance.stream.parquet import ParquetStream
-
-    return ParquetStream(place, settings, state)
+    return FORMATS[chosen].read(place, settings, options, state)
 
 
 def find_format(source: Source) -> str:
@@ -156,17 +165,15 @@ def format_of(start: bytes, name: str) -> str:
         return "npz"
     if start.startswith(b"PAR1"):
         return "parquet"
+    if start.startswith(b"ARROW1"):
+        return "feather"
     if start.startswith(b"\x93NUMPY"):
         raise InvalidInput(f"{name!r} holds a single array; events and labels are read from an .npz file with X and y.")
     lines = [line.strip() for line in start.removeprefix(b"\xef\xbb\xbf").splitlines()[:LINES]]
     lines = [line for line in lines if line]
     first = lines[0] if lines else b""
-    if first.startswith(b"{"):
+    if first.startswith((b"{", b"[")):
         return "jsonl"
-    if first.startswith(b"["):
-        from askance.stream.jsonl import ARRAY
-
-        raise InvalidInput(ARRAY.format(repr(name)))
     if first.startswith(b"%") or first.lower().startswith((b"@relation", b"@attribute")):
         return "arff"
     if len(start) >= LOOK_AT and len(lines) > 1:

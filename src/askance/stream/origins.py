@@ -33,7 +33,7 @@ class Origins:
     --------
     >>> origins = Origins(["mail.csv"], has_lines=True, id_field="id")
     >>> origins.add(0, [2, 3], ["m1", None])
-    >>> origins.taken()
+    >>> origins.take()
     {'line': array([2, 3]), 'id': array(['m1', None], dtype=object)}
     """
 
@@ -61,7 +61,7 @@ class Origins:
         self._lines.append(np.asarray(lines, np.int64))
         self._ids += ids
 
-    def taken(self) -> dict[str, np.ndarray]:
+    def take(self) -> dict[str, np.ndarray]:
         """The columns for the rows added since the last time."""
         if not self.names:
             return {}

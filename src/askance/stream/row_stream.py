@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.errors import InvalidInput
+from askance.features.data_warnings import MOST_FIELDS
 from askance.features.encoder import Cells
 from askance.features.kinds import check_features
 from askance.features.rows import FieldError, RowFeatures
@@ -28,14 +28,15 @@ class RowStream(Stream):
     _label: str | None
     _names: Sequence[str]
     """The fields of the first rows."""
-    _settled: int
-    """How many fields were known after the first rows."""
+    _first: Mapping[str, Any]
+    """The features as they were before the first row was read."""
 
     def __init__(self, source: Source, settings: Settings, state: Mapping[str, Any] | None = None) -> None:
         super().__init__(source, settings)
         check_features(settings.features)
         self._state = state
         self._features = self._fresh()
+        self._before = self._features.encoder.widened
 
     @property
     def fields(self) -> list[Field]:
@@ -45,7 +46,12 @@ class RowStream(Stream):
 
     def state(self) -> dict[str, Any]:
         """What was learned from the rows so far."""
-        return {"format": self.format, "label": self._label, "labels": self.labels.kind, **self._features.to_dict()}
+        return {"format": self.format, "labels": self.labels.kind, **self._features.to_dict()} | {"label": self._label}
+
+    @property
+    def widened(self) -> list[tuple[str, str, str]]:
+        """The fields that got a wider kind while they were read."""
+        return self._features.encoder.widened[len(self._before) :]
 
     def _id_field(self) -> str | None:
         return find_id([name for name in self._names if name != self._label])
@@ -54,21 +60,22 @@ class RowStream(Stream):
         """The features as they are before the first row: new ones, or those of the model that goes on."""
         if self._state is None:
             bits, ngrams, raw = self.settings.hash_bits, self.settings.ngrams, self.settings.raw
-            return RowFeatures(self.settings.features, hash_bits=bits, ngrams=ngrams, raw=raw)
-        if self._state.get("format") != self.format:
-            raise InvalidInput(
-                f"the model was trained on {self._state.get('format')!r} data, but {self.name!r} is {self.what}."
+            return RowFeatures(
+                self.settings.features, hash_bits=bits, ngrams=ngrams, raw=raw, na_values=self.settings.na_values
             )
+        self._check_format(self._state, self.format, f"is {self.what}")
         self.labels.kind = self.labels.kind or self._state.get("labels")
-        return RowFeatures.from_dict(self._state)
+        features = RowFeatures.from_dict(self._state)
+        features.missing = self.missing
+        return features
 
     def _restart(self) -> None:
-        known, with_commas = self._features.kinds, self._features.with_commas
-        self._features = self._fresh()
-        if self._state is None:
-            for name, kind in list(known.items())[: self._settled]:
-                self._features.encoder.add(name, kind)
-            self._features.with_commas = with_commas
+        self._features = RowFeatures.from_dict(self._first)
+
+    def _keep_first_values(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what the fields of the first rows hold; of very many fields, of the first ones."""
+        kept = dict.fromkeys([*self._names[:MOST_FIELDS], *([] if self._label is None else [self._label])])
+        self.first_values = {name: [row.get(name) for row in rows] for name in kept}
 
     def _label_of(self, value: Any) -> Any:
         """What the value of the label's field stands for."""
@@ -77,8 +84,19 @@ class RowStream(Stream):
         except ValueError as error:
             raise FieldError(str(self._label), str(error)) from None
 
-    def _finished(self, cells: Cells, labels: list[Any]) -> Rows:
+    def _add(self, cells: Cells, row: Mapping[str, Any]) -> None:
+        """Add a flattened row to a batch."""
+        if not self.settings.frozen:
+            self._features.add(cells, row)
+            return
+        plan = self._features.look(row)
+        if plan.error is not None:
+            raise plan.error
+        self._features.fill(cells, plan)
+
+    def _finish(self, cells: Cells, labels: list[Any]) -> Rows:
         """A batch of the rows that were read."""
-        X = self._features.encoder.matrix(cells)
+        encoder = self._features.encoder
+        X = encoder.matrix(cells, encoder.scaling.as_next if self.settings.frozen else None)
         times = np.array(cells.times) if cells.times else None
         return X, as_array(labels, self.labels.kind) if self._label is not None else None, times

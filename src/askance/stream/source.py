@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -50,16 +50,23 @@ class Input:
     b'one line\\n'
     """
 
-    def __init__(self, raw: BinaryIO, name: str, size: int | None = None, owned: bool = True) -> None:
+    unit = "line"
+    """What a line of it is called in an error."""
+
+    def __init__(
+        self, raw: BinaryIO, name: str, size: int | None = None, owned: bool = True, inner: Input | None = None
+    ) -> None:
         self.name = name
         self._size = size
+        self._inner = inner  # what it is made from, by a conversion
         self._looked, self._place = b"", 0
         start = b""
         while len(start) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(start))):
-            start += _checked(more)  # a pipe may hand out a byte at a time
+            start += _check(more)  # a pipe may hand out a byte at a time
         self._raw = io.BufferedReader(_Bytes(raw, start, owned), 1 << 16)
         self.compression = next((how for how, magic in COMPRESSIONS.items() if magic.match(start)), None)
-        if self.compression is None and 0 < len(start) < LONGEST_MAGIC and name.lower().endswith(SUFFIXES):
+        is_stored = self.compression is None and inner is None
+        if is_stored and 0 < len(start) < LONGEST_MAGIC and name.lower().endswith(SUFFIXES):
             raise InvalidInput(f"{name!r} is cut off: it is too short for a compressed file.")
         match self.compression:
             case "gzip":
@@ -74,6 +81,7 @@ class Input:
     def look(self, n_lines: int, most: int) -> bytes:
         """The first lines, or bytes, which will be read again."""
         room = bytearray(1 << 14)
+        self._place = len(self._looked)  # on from where a look before this one has ended
         with memoryview(room) as view:
             while len(self._looked) < most and self._looked.count(b"\n") < n_lines and (got := self.readinto(view)):
                 self._looked += view[:got].tobytes()
@@ -88,7 +96,7 @@ class Input:
             room[: len(piece)] = piece
             self._place += len(piece)
             return len(piece)
-        with self._explained():
+        with self._explaining():
             got = self._bytes.readinto1(room) if hasattr(self._bytes, "readinto1") else self._bytes.readinto(room)
         return int(got)
 
@@ -103,6 +111,8 @@ class Input:
 
     def share_read(self) -> float | None:
         """The share of the file that was read, in bytes as they are stored; None where its size is not known."""
+        if self._inner is not None:
+            return self._inner.share_read()
         return min(1.0, self._raw.tell() / self._size) if self._size else None
 
     def close(self) -> None:
@@ -112,7 +122,7 @@ class Input:
         self._raw.close()
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explaining(self) -> Iterator[None]:
         try:
             yield
         except EOFError:
@@ -139,7 +149,7 @@ class _Bytes(io.RawIOBase):
             self._start = self._start[len(got) :]
         else:
             # read1 gives what a pipe has now instead of waiting for more
-            got = _checked(self._raw.read1(len(room)) if hasattr(self._raw, "read1") else self._raw.read(len(room)))
+            got = _check(self._raw.read1(len(room)) if hasattr(self._raw, "read1") else self._raw.read(len(room)))
         room[: len(got)] = got
         self._place += len(got)
         return len(got)
@@ -154,7 +164,7 @@ class _Bytes(io.RawIOBase):
                 self._raw.close()
 
 
-def _checked(piece: Any) -> bytes:
+def _check(piece: Any) -> bytes:
     if not isinstance(piece, bytes):
         raise InvalidType("a stream is read from bytes; open the file in binary mode, 'rb'.")
     return piece
@@ -234,6 +244,71 @@ class Source:
             part.close()
         copy.seek(0)
         return copy
+
+
+Conversion = Callable[[Input], Iterator[bytes] | None]
+"""From the bytes of a file to the bytes that are read in their place, piece by piece; None to leave a file as it is."""
+
+
+class Converted(Source):
+    """The files of another source, each converted while it is read.
+
+    Parameters
+    ----------
+    inner : Source
+        The files as they are.
+    convert : function
+        What is done to each.
+    unit : str, default "line"
+        What a line of a converted file is called in an error.
+    """
+
+    def __init__(self, inner: Source, convert: Conversion, unit: str = "line") -> None:
+        self._inner, self._convert, self._unit = inner, convert, unit
+        self.name, self.names = inner.name, inner.names
+        self._looked_at: Input | None = None
+        self._object = inner._object
+        self.paths = getattr(inner, "paths", [])
+
+    def open(self, place: int) -> Input:
+        """The bytes of one of the files, converted."""
+        if self._looked_at is not None and place == 0:
+            part, self._looked_at = self._looked_at, None
+            return part
+        part = self._inner.open(place)
+        pieces = self._convert(part)
+        if pieces is None:
+            return part
+        made = Input(io.BufferedReader(_Pieces(pieces, part)), part.name, inner=part)
+        made.unit = self._unit
+        return made
+
+
+class _Pieces(io.RawIOBase):
+    """Bytes that come piece by piece; closes what they are made from."""
+
+    def __init__(self, pieces: Iterator[bytes], part: Input) -> None:
+        self._pieces, self._part = pieces, part
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        while not self._ready:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._ready = memoryview(piece)
+        size = min(len(room), len(self._ready))
+        room[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._part.close()
 
 
 def _files(path: Path) -> list[Path]:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from askance.compile import specialise
 from askance.errors import InvalidInput
-from askance.features.assemble import csr, unit_rows
+from askance.features.assemble import csr, rows_of, unit_rows
 from askance.features.scaling import RunningStandardisation
-from askance.learner.compile import specialise
 from askance.stream.batch import BATCH_ENTRIES
 
 AS_IT_IS, TO_UNIT_LENGTH, STANDARDISED = "as it is", "to unit length", "standardised"
@@ -32,8 +32,9 @@ def way_of_scaling(values: np.ndarray, width: int) -> str:
 class SparseScaling:
     """What is done to the values of rows of numbered features."""
 
-    def __init__(self, raw: bool) -> None:
+    def __init__(self, raw: bool, frozen: bool = False) -> None:
         self.how = AS_IT_IS if raw else ""
+        self.frozen = frozen
         self.width = 0
         self._running = RunningStandardisation()
 
@@ -66,18 +67,38 @@ class SparseScaling:
         if self.how == TO_UNIT_LENGTH:
             specialise(unit_rows)(starts, values)
         elif self.how == STANDARDISED:
-            starts, columns, values = self._running.apply_to_rows(starts, columns, values)
+            scale = self._rows_as_next if self.frozen else self._running.apply_to_rows
+            starts, columns, values = scale(starts, columns, values)
             self.width = max(self.width, len(self._running))
         return csr(starts, columns, values, self.width)
+
+    def _rows_as_next(
+        self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sparse rows, each standardised as if it came next; the statistics stay as they are."""
+        n_rows, n_features = len(starts) - 1, len(self._running)
+        rows = np.repeat(np.arange(n_rows), np.diff(starts))
+        is_feature = columns < n_features
+        table = np.zeros((n_rows, n_features))
+        table[rows[is_feature], columns[is_feature]] = values[is_feature]
+        features = np.tile(np.arange(n_features), n_rows)
+        table = self._running.as_next(features, table.ravel()).reshape(table.shape)
+        at, place = np.nonzero(table)
+        return rows_of(
+            np.append(at, rows[~is_feature]).astype(np.int32),
+            np.append(place, columns[~is_feature]).astype(np.int32),
+            np.append(table[at, place], values[~is_feature]),
+            n_rows,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All it knows, for ``from_dict``."""
         return {"how": self.how, "width": self.width, "scaling": self._running.to_dict()}
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> SparseScaling:
+    def from_dict(cls, kept: Mapping[str, Any], frozen: bool = False) -> SparseScaling:
         """What ``to_dict`` gave, also after a way through JSON."""
-        new = cls(raw=False)
+        new = cls(raw=False, frozen=frozen)
         try:
             new.how, new.width = kept["how"], int(kept["width"])
             new._running = RunningStandardisation.from_dict(kept["scaling"])

@@ -16,8 +16,26 @@ def cell(algorithm, *values, dataset="svmguide1", setting="10 %", metric="f1", n
 
 def test_a_number_is_marked_by_its_distance_from_the_print():
     result = outcome(cell("PEA", 0.84, 0.84), cell("RPE", 0.9, 0.9), cell("RPA", 0.7, 0.7), cell("new", 0.5))
-    assert [one.mark for one in result.compared()] == ["within", "above", "below", ""]
+    assert [one.mark for one in result.compare_cells()] == ["within", "above", "below", ""]
     assert result.tally() == {"within": 1, "above": 1, "below": 1}
+
+
+def test_means_are_compared_by_the_test_of_welch():
+    from scipy.stats import ttest_ind_from_stats
+
+    values = tuple(0.83 + 0.002 * k for k in range(20))
+    (one,) = outcome(cell("PEA", *values)).compare_cells()
+    rounded = max(0.0, abs(one.cell.mean - one.printed.mean) - one.printed.unit / 2)
+    truth = ttest_ind_from_stats(rounded, one.cell.std, 20, 0.0, one.printed.std, 20, equal_var=False).pvalue
+    assert one.p_value == pytest.approx(truth, rel=1e-9)
+    assert one.mark == "within"
+    assert one.differs == (truth < 0.05)
+
+
+def test_what_has_no_deviation_in_print_or_one_value_of_ours_is_not_tested():
+    result = outcome(cell("PEA", 0.84), cell("new", 0.5, 0.6))
+    assert [one.p_value for one in result.compare_cells()] == [None, None]
+    assert result.differing() == (0, 0)
 
 
 def test_mean_and_standard_deviation_are_those_of_the_permutations():

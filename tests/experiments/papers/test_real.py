@@ -30,8 +30,8 @@ def test_oa3_and_its_variants_on_w8a_are_within_two_standard_deviations_of_paper
     needs("w8a")
     experiment = only_for(find("paper4-table2"), "OA3-diag", "SSOA3")
     outcome = run(experiment, only=["w8a"], permutations=3, workers=1)
-    assert len(outcome.compared()) == 12
-    for one in outcome.compared():
+    assert len(outcome.compare_cells()) == 12
+    for one in outcome.compare_cells():
         if one.cell.metric in ("sum%", "cost"):
             assert one.mark == "within", (one.cell.algorithm, one.cell.metric, one.cell.mean, one.printed)
 
@@ -48,7 +48,7 @@ def test_query_ratios_and_accuracies_on_letter_are_near_those_of_the_authors_of_
     needs("letter")
     experiment = only_for(find("paper3-fig1"), "SOL", "SOAL", "SOAL-M", "APE")
     outcome = run(experiment, only=["letter:25"], permutations=3, workers=1)
-    compared = [one for one in outcome.compared() if one.printed is not None]
+    compared = [one for one in outcome.compare_cells() if one.printed is not None]
     assert compared
     for one in compared:
         slack = 0.006 if one.cell.metric == "accuracy" else 0.02

@@ -10,7 +10,7 @@ from askance.errors import DatasetError, InvalidParameter
 from askance.experiments.candidate import Candidate
 from askance.experiments.papers import Experiment, Setting, experiments, find, run
 from askance.experiments.papers.paper4.empty_rows import empty_rows, empty_rows_are_mistakes
-from askance.experiments.papers.run import prepared
+from askance.experiments.papers.run import prepare
 
 
 def test_keys_are_those_of_the_papers_tables_and_figures():
@@ -33,7 +33,8 @@ def test_what_the_specification_asks_for_is_there():
 
 def test_every_experiment_says_how_the_data_were_prepared():
     assert all(experiment.protocol for experiment in experiments().values())
-    assert all(experiment.sets for experiment in experiments().values())
+    without_data = {key for key, experiment in experiments().items() if not experiment.sets}
+    assert without_data == {"paper5-fig1", "paper5-fig2", "paper5-example1", "paper5-example2"}  # they make their own
 
 
 def tiny(**changes):
@@ -100,7 +101,7 @@ def test_progress_is_told_for_each_data_set():
 
 
 def test_scalings_are_applied_in_order():
-    table = prepared(stand_in("svmguide1"), ("standard", "l2"))
+    table = prepare(stand_in("svmguide1"), ("standard", "l2"))
     X = stand_in("svmguide1").X
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = X / np.sqrt((X**2).sum(axis=1, keepdims=True))
@@ -109,7 +110,7 @@ def test_scalings_are_applied_in_order():
 
 def test_empty_rows_are_counted_as_the_authors_of_paper_4_do():
     X = np.array([[1.0], [0.0], [0.0], [2.0]])
-    table = prepared(Dataset("w8a", X, np.array([1, 1, -1, -1]), find_dataset("w8a")), ("l2",))
+    table = prepare(Dataset("w8a", X, np.array([1, 1, -1, -1]), find_dataset("w8a")), ("l2",))
     assert empty_rows(table).tolist() == [False, True, True, False]
     # Predicted positive throughout: both positives found, no negative cleared.
     record = {

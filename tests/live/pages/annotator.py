@@ -1,6 +1,7 @@
 """Somebody at a browser."""
 
-import time
+from tests.live.pages.network import Network
+from tests.patience import PATIENCE, wait_until
 
 WATCH = """
     window.violations = [];
@@ -16,11 +17,17 @@ HARMLESS = ("Failed to load resource", "net::ERR_INTERNET_DISCONNECTED")
 
 
 class Annotator:
-    """A browser's context with its pages; ``troubles`` collects dialogs, errors and forbidden content."""
+    """A browser's context with its pages; ``troubles`` collects dialogs, errors and forbidden content.
 
-    def __init__(self, context, service):
-        self.context, self.service = context, service
+    ``place`` is a service, or a network between the browser and a service.
+    """
+
+    def __init__(self, context, place):
+        self.context, self.url = context, place.url
+        self.network = place if isinstance(place, Network) else None
+        self.service = place.service if self.network else place
         self.troubles, self.requests = [], []
+        context.set_default_timeout(1000 * PATIENCE)
         context.add_init_script(WATCH)
         context.on("request", lambda request: self.requests.append(request.url))
         context.on("dialog", self._dialog)
@@ -38,7 +45,7 @@ class Annotator:
     def open(self, path="/label"):
         """Another tab."""
         self.page = self.context.new_page()
-        self.page.goto(self.service.url + path)
+        self.page.goto(self.url + path)
         return self.page
 
     def sees_question(self, page=None):
@@ -68,9 +75,8 @@ class Annotator:
         found = self.service.get("/v1/answers?mine=1&limit=200").json()["answers"]
         return [answer for answer in found if answer["kind"] != "label"]
 
-    def wait_for_answers(self, n, seconds=10):
-        deadline = time.monotonic() + seconds
-        while len(found := self.answers()) < n and time.monotonic() < deadline:
-            self.page.wait_for_timeout(30)
+    def wait_for_answers(self, n):
+        wait_until(lambda: self.page.wait_for_timeout(1) or len(self.answers()) >= n, f"answer {n}")
+        found = self.answers()
         assert len(found) == n, found
         return found

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from tests.live.pages.annotator import Annotator
+from tests.live.pages.network import Network
 from tests.live.running import Running
 
 ARGUMENTS = [
@@ -17,8 +18,10 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser():
+    """For these tests alone: as long as it is open, playwright keeps an event loop running in this thread, in which no
+    other test could start one of its own."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install 'askance[test]'"
     )
@@ -66,12 +69,13 @@ def serve(tmp_path, nursery):
 
 @pytest.fixture
 def visit(browser):
-    """Open a browser of one's own at a service; whatever goes wrong in its pages fails the test."""
+    """Open a browser of one's own at a service, or at a network that leads there; whatever goes wrong in its pages
+    fails the test."""
     opened = []
 
-    def start(service, path="/label", **options):
+    def start(place, path="/label", **options):
         options = {"viewport": {"width": 1280, "height": 800}, **options}
-        annotator = Annotator(browser.new_context(**options), service)
+        annotator = Annotator(browser.new_context(**options), place)
         opened.append(annotator)
         annotator.open(path)
         return annotator
@@ -80,3 +84,17 @@ def visit(browser):
     for annotator in opened:
         annotator.context.close()
     assert [trouble for annotator in opened for trouble in annotator.troubles] == []
+
+
+@pytest.fixture
+def connect():
+    """Make networks that lead to services."""
+    made = []
+
+    def start(service):
+        made.append(Network(service))
+        return made[-1]
+
+    yield start
+    for network in made:
+        network.close()

@@ -1,6 +1,7 @@
 """The dashboard answers its questions, live."""
 
-import socket
+from tests.live.pages.screens import with_box
+from tests.live.pages.states import open_shop
 
 QUESTIONS = [
     "Is the model right?",
@@ -36,30 +37,33 @@ def test_numbers_change_as_they_happen_and_every_chart_has_words_and_a_table(ser
     service.wait_until_learned(10)
     service.send(*(f"f{place}" for place in range(20)))  # now the model says something
     service.post("/v1/labels", [{"event": f"f{place}", "label": "ham"} for place in range(5)])
+    service.wait_until_idle()
+    stats = service.stats()
     annotator = visit(service, "/")
     page = annotator.page
     page.wait_for_selector(".matrix")
-    stats = service.stats()
     assert tile(page, "Labels") == str(stats["labels"]["total"])
     assert tile(page, "Open questions") == str(stats["queue"]["open"])
     for picture in page.locator(".plot svg[role=img]").all():
         assert len(picture.get_attribute("aria-label")) > 3
     for summary in page.locator("summary").all():
         summary.click()
-    page.wait_for_timeout(200)
-    assert page.locator("details table").count() == page.locator("details").count() >= 6
+    page.wait_for_function(
+        "() => document.querySelectorAll('details').length === document.querySelectorAll('details table').length"
+    )
+    assert page.locator("details").count() >= 6
     assert page.locator("details th[scope=col]").count() > 12
 
     before = stats["events"]["total"]
     service.send("new-1", "new-2", "new-3")
     page.locator(".tile", has_text=f"{before + 3} in all").wait_for()
-    page.click("#pause")
-    page.wait_for_selector("#alert:visible")
-    assert "paused" in page.inner_text("#alert")
-    page.click("#pause")
+    page.get_by_role("button", name="Pause learning").click()
+    page.locator("#alert", has_text="Learning is paused").wait_for()
+    page.get_by_role("button", name="Resume learning").click()
     page.wait_for_selector("#alert", state="hidden")
-    page.select_option("#range", "10080")
-    page.wait_for_timeout(300)
+    with page.expect_response("**/v1/stats/series?minutes=10080*") as series:
+        page.select_option("#range", "10080")
+    assert series.value.ok
     assert annotator.troubles == []
 
 
@@ -90,15 +94,36 @@ def test_it_passes_no_judgment_before_there_are_enough_answers(serve, visit):
     assert tile(page, "Right").endswith("%")
 
 
-def test_it_says_when_the_service_is_gone_and_comes_back_by_itself(serve, visit):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    service = serve(warm=False, server={"port": port})
-    annotator = visit(service, "/")
+def test_it_says_when_the_service_is_gone_and_comes_back_by_itself(serve, connect, visit):
+    service = serve(warm=False)
+    annotator = visit(connect(service), "/")
     badge = annotator.page.locator("#live")
     badge.filter(has_text="live").wait_for()
     service.kill()
     badge.filter(has_text="reconnecting").wait_for()
     service.start()
     badge.filter(has_text="live").wait_for()
+
+
+def test_a_table_keeps_its_position_and_the_focus_while_the_numbers_change(serve, visit):
+    service = open_shop(serve)
+    page = visit(service, "/", viewport={"width": 360, "height": 640}).page
+    page.wait_for_selector(".matrix td")
+    page.locator("#live", has_text="live").wait_for()
+    with_box(page, "box => { box.focus(); box.scrollTo(120, 0); }")
+    total = service.stats()["events"]["total"]
+    service.send("new-1", "new-2")
+    page.locator(".tile", has_text=f"{total + 2} in all").wait_for()
+    assert with_box(page, "box => [box.scrollLeft, box === document.activeElement]") == [120, True]
+
+
+def test_it_tells_what_is_in_quarantine_and_why(serve, visit):
+    service = serve(warm=False)
+    service.send("a")
+    page = visit(service, "/").page
+    page.wait_for_selector(".tile")
+    assert page.locator("#quarantine").is_hidden()
+    assert service.post("/v1/events", {"id": "odd", "fields": {"size": "<b>many</b>"}}).status_code == 202
+    page.reload()
+    page.wait_for_selector("#quarantine:visible")
+    assert "1 event; the newest: odd, field 'size': '<b>many</b>' is not a number" in page.inner_text("#quarantine")

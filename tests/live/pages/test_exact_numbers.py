@@ -1,6 +1,7 @@
 """Numbers as they were sent, reasons for an empty table, and a matrix wider than its card."""
 
 from tests.live.pages.content import TWELVE
+from tests.live.pages.screens import resize, with_box
 
 FIELDS = {
     "text": 'an order "1234567890123456789" with a backslash \\ and 12345678901234567890',
@@ -47,11 +48,10 @@ def test_a_matrix_of_twelve_classes_is_whole_or_says_that_it_goes_on(serve, visi
     service = serve(classes=TWELVE)
     page = visit(service, "/").page
     page.wait_for_selector(".matrix.many")
-    box = page.locator(".matrix.many").locator("..")
-    assert box.evaluate("box => box.scrollWidth <= box.clientWidth + 1")  # all of it, at 1280 pixels
+    assert with_box(page, "box => box.scrollWidth <= box.clientWidth + 1")  # all of it, at 1280 pixels
     assert not page.locator(".cue").is_visible()
-    page.set_viewport_size({"width": 700, "height": 800})
+    resize(page, 700, 800)
     page.wait_for_selector(".cue:visible")
-    assert box.evaluate("box => box.classList.contains('more')")
-    box.evaluate("box => box.scrollTo(10000, 0)")
+    assert with_box(page, "box => box.classList.contains('more')")
+    with_box(page, "box => box.scrollTo(10000, 0)")
     page.wait_for_function("() => !document.querySelector('.matrix.many').parentElement.classList.contains('more')")

@@ -1,6 +1,7 @@
 """Text from events, settings and people is only ever text, wherever the pages show it."""
 
 from tests.live.pages.content import HOSTILE, hostile_events
+from tests.live.pages.network import Reply
 
 CLASSES = [
     "<img src=/stolen onerror=alert(1)>",
@@ -49,7 +50,8 @@ def test_nothing_in_an_event_runs_anywhere(serve, visit):
         summary.click()
     annotator.page.wait_for_selector("details table")
     assert CLASSES[0] in annotator.page.inner_text(".matrix")
-    annotator.page.wait_for_timeout(1200)
+    service.send("one more")
+    annotator.page.locator(".tile", has_text=f"{len(events) + 3} in all").wait_for()  # all of it is drawn anew
     check(annotator)
 
 
@@ -67,21 +69,18 @@ def test_nothing_in_the_settings_or_an_address_runs(serve, visit):
     check(annotator)
 
 
-def test_a_sentence_of_the_service_is_text(serve, visit):
+def test_a_sentence_of_the_service_is_text(serve, connect, visit):
     service = serve()
     service.send("a", "b")
-    annotator = visit(service)
+    annotator = visit(connect(service))
     annotator.sees_question()
     detail = "<img src=/stolen onerror=alert(9)>"
-    annotator.page.route(
-        "**/answer", lambda route: route.fulfill(status=409, json={"code": "conflict", "detail": detail})
-    )
-    empty = {"status": 204, "headers": {"X-Askance-Reason": detail, "X-Askance-Detail": detail, "Retry-After": "60"}}
-    annotator.page.route("**/v1/asks/next*", lambda route: route.fulfill(**empty))
+    headers = {"X-Askance-Reason": detail, "X-Askance-Detail": detail, "Retry-After": "60"}
+    annotator.network.meet_always("/answer", Reply(409, {"code": "conflict", "detail": detail}))
+    annotator.network.meet_always("/v1/asks/next", Reply(204, headers=headers))
     annotator.press("1")
-    annotator.page.wait_for_selector("#toast:visible")
-    assert detail in annotator.page.inner_text("#toast")
+    annotator.page.locator("#toast", has_text=detail).wait_for()
+    annotator.sees_question()
     annotator.press("2")
-    annotator.page.wait_for_selector(".empty")
-    assert detail in annotator.page.inner_text(".empty")
+    annotator.page.locator(".empty", has_text=detail).wait_for()
     check(annotator)

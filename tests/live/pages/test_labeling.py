@@ -1,14 +1,18 @@
 """The label page in a real browser: the way of an annotator, and everything that must not lose or double an answer."""
 
+import time
+
 import pytest
+from tests.live.pages.network import Cut, Hold, Lose, Reply, refuse
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
-def desk(serve, visit):
-    """A service with twelve questions, and somebody at the label page."""
+def desk(serve, connect, visit):
+    """A service with twelve questions, and somebody at the label page, with a network in between."""
     service = serve()
     service.send(*(f"e{place}" for place in range(12)))
-    annotator = visit(service)
+    annotator = visit(connect(service))
     annotator.sees_question()
     return annotator
 
@@ -32,8 +36,9 @@ def test_each_key_means_what_the_help_says(desk):
     assert desk.page.locator("#help").is_visible()
     desk.page.keyboard.press("1")  # means nothing while the help is open
     desk.page.keyboard.press("Escape")
+    event = desk.sees_question()
     desk.page.keyboard.press("r")
-    assert f'"id": "{desk.question(desk.page)}"' in desk.page.inner_text(".raw")
+    assert f'"id": "{event}"' in desk.page.inner_text(".raw")
     assert len(desk.answers()) == 6
 
 
@@ -75,7 +80,6 @@ def test_history_takes_any_answer_back(desk):
 
 
 def test_answers_given_offline_arrive_when_the_network_is_back(desk):
-    desk.page.wait_for_timeout(300)  # three questions are fetched ahead
     desk.context.set_offline(True)
     events = []
     for key in ("1", "2", "1"):
@@ -92,9 +96,9 @@ def test_answers_given_offline_arrive_when_the_network_is_back(desk):
 
 
 def test_the_whole_deck_offline_says_what_happens_next(desk):
-    desk.page.wait_for_timeout(300)
     desk.context.set_offline(True)
-    for _ in range(4):
+    for _ in range(4):  # three were fetched ahead
+        desk.sees_question()
         desk.press("1")
     desk.page.wait_for_selector(".empty")
     assert "4 answers kept in this browser" in desk.page.inner_text(".empty")
@@ -112,41 +116,65 @@ def test_a_tab_closed_offline_loses_nothing(desk):
     desk.page.close()
     desk.context.set_offline(False)
     desk.open()
-    assert said(desk.wait_for_answers(1, seconds=15)) == {event: "spam"}
+    assert said(desk.wait_for_answers(1)) == {event: "spam"}
+
+
+def wait_for_worker(desk):
+    """Until the page is kept for the time without a network: from then on its requests pass the service worker."""
+    desk.page.wait_for_selector("html[data-kept=true]", state="attached")
+    desk.page.wait_for_function("() => navigator.serviceWorker.controller")
 
 
 def test_a_lost_response_makes_no_second_answer(desk):
-    lost = []
-
-    def lose(route):
-        if lost:
-            return route.continue_()
-        lost.append(route.fetch().status)
-        return route.abort()
-
-    desk.page.route("**/answer", lose)
+    wait_for_worker(desk)
+    lose = Lose()
+    desk.network.meet("/answer", lose)
     desk.press("1")
-    desk.badge("offline")
+    desk.wait_for_answers(1)
     desk.badge("saved")
-    assert lost == [200]
+    assert lose.statuses == [200]
+    assert len(desk.answers()) == 1
+
+
+def test_a_response_cut_in_the_middle_makes_no_second_answer(desk):
+    wait_for_worker(desk)
+    desk.network.meet("/answer", Cut())
+    desk.press("1")
+    desk.badge("saved")
+    assert desk.network.is_clear()
     assert len(desk.wait_for_answers(1)) == 1
 
 
+def test_answers_are_kept_while_connections_fail_though_the_browser_is_online(desk):
+    wait_for_worker(desk)
+    desk.network.meet_always("", refuse)
+    events = []
+    for key in ("1", "2"):
+        events.append(desk.sees_question())
+        desk.press(key)
+    desk.badge("offline · 2 kept")
+    assert desk.page.evaluate("navigator.onLine")
+    assert desk.answers() == []
+    desk.network.clear()
+    desk.badge("saved")
+    assert said(desk.wait_for_answers(2)) == dict(zip(events, ("ham", "spam"), strict=True))
+
+
 def test_a_service_in_trouble_is_asked_again(desk):
-    refusals = [{"status": 503, "headers": {"Retry-After": "1"}}, {"status": 500}, {"status": 507}]
-    desk.page.route("**/answer", lambda route: route.fulfill(**refusals.pop()) if refusals else route.continue_())
+    wait_for_worker(desk)
+    desk.network.meet("/answer", Reply(507), Reply(500), Reply(503, headers={"Retry-After": "1"}))
     desk.press("1")
     desk.wait_for_answers(1)
-    assert refusals == []
+    assert desk.network.is_clear()
     desk.badge("saved")
 
 
 def test_a_refused_answer_is_shown_with_the_reason(desk):
+    wait_for_worker(desk)
     problem = {"status": 422, "code": "unknown_label", "detail": "the label is not known here."}
-    desk.page.route("**/answer", lambda route: route.fulfill(status=422, json=problem))
+    desk.network.meet_always("/answer", Reply(422, problem))
     desk.press("1")
-    desk.page.wait_for_selector("#toast:visible")
-    assert "the label is not known here." in desk.page.inner_text("#toast")
+    desk.page.locator("#toast", has_text="the label is not known here.").wait_for()
     assert "the label is not known here." in desk.page.inner_text("#history-list")
 
 
@@ -193,14 +221,31 @@ def test_a_held_key_answers_once(desk):
     for _ in range(30):
         desk.page.keyboard.down("1")  # the browser marks these as repeats
     desk.page.keyboard.up("1")
-    desk.page.wait_for_timeout(300)
-    assert len(desk.wait_for_answers(1)) == 1
+    desk.wait_for_answers(1)
+    desk.badge("saved")  # nothing more is on its way
+    assert len(desk.answers()) == 1
+
+
+BUSY = "() => { const end = performance.now() + 500; while (performance.now() < end); }"
+
+
+def double_click(page, selector):
+    """A tenth of a second between its halves, of which a busy page hears half a second apart."""
+    box = page.locator(selector).bounding_box()
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2, "button": "left"}
+    mouse, moment = page.context.new_cdp_session(page), time.time()
+    for number in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            event = {"type": kind, "clickCount": number, "timestamp": moment + 0.1 * number, **place}
+            mouse.send("Input.dispatchMouseEvent", event)
+        page.evaluate(BUSY)
 
 
 def test_a_double_click_answers_once(desk):
-    desk.page.dblclick(".choice >> nth=0")
-    desk.page.wait_for_timeout(300)
-    assert len(desk.wait_for_answers(1)) == 1
+    double_click(desk.page, ".choice >> nth=0")
+    desk.wait_for_answers(1)
+    desk.badge("saved")  # nothing more is on its way
+    assert len(desk.answers()) == 1
     desk.press("Space")  # the button just clicked has no focus that would take the Space
     assert sorted(said(desk.wait_for_answers(2)).values()) == ["ham", "unsure"]
 
@@ -224,10 +269,10 @@ def test_keys_can_be_turned_off(desk):
     desk.page.click("#keys-on")
     desk.page.keyboard.press("Escape")
     desk.press("1")
-    desk.page.wait_for_timeout(200)
-    assert desk.answers() == []
     desk.page.click(".choice >> nth=1")
     assert said(desk.wait_for_answers(1)).popitem()[1] == "spam"
+    desk.badge("saved")
+    assert len(desk.answers()) == 1
 
 
 def test_a_reload_shows_the_same_question(desk):
@@ -304,28 +349,27 @@ def test_a_label_only_person_logs_in_and_an_ended_session_keeps_the_answers(serv
     assert [(answer["event"], answer["label"], answer["annotator"]) for answer in answers] == [(event, "ham", "ana")]
 
 
-def test_the_next_question_stands_there_at_once(serve, visit):
-    service = serve()
-    service.send(*(f"e{place}" for place in range(30)), text="some words of a usual message, about a lamp " * 8)
-    annotator = visit(service)
-    annotator.sees_question()
-    annotator.page.evaluate("""() => {
-        window.times = [];
-        document.addEventListener("keydown", (event) => {
+def test_the_next_question_stands_there_in_the_next_frame_whatever_the_network_does(desk):
+    desk.page.evaluate("""() => {
+        window.drawn = [];
+        document.addEventListener("keydown", () => {
             const before = document.querySelector("#stage .item");
             requestAnimationFrame(() => {
                 const next = document.querySelector("#stage .item");
-                const channel = new MessageChannel();  // after the frame is painted
-                const isNew = next && next !== before;
-                channel.port1.onmessage = () => times.push(isNew ? performance.now() - event.timeStamp : 1e9);
-                channel.port2.postMessage(0);
+                drawn.push(Boolean(next && next !== before));
             });
         }, true);
     }""")
-    for _ in range(15):
-        annotator.press("1")
-        annotator.page.wait_for_timeout(60)
-    times = sorted(annotator.page.evaluate("times"))
-    assert len(times) == 15
-    assert times[7] < 50  # ms; the median, on a busy machine
-    assert times[-1] < 400
+    hold = Hold()
+    desk.network.meet_always("", hold)
+    for _ in range(3):  # as many as are fetched ahead
+        desk.press("1")
+    desk.page.wait_for_function("() => drawn.length === 3")
+    assert desk.page.evaluate("drawn") == [True, True, True]
+    assert hold.is_holding.wait(PATIENCE)
+    desk.badge("3 waiting")
+    assert desk.answers() == []
+    desk.network.clear()
+    hold.is_released.set()
+    desk.badge("saved")
+    desk.wait_for_answers(3)

@@ -96,8 +96,7 @@ def test_nothing_scrolls_sideways_and_everything_has_a_name(shop, visit, width):
     assert page.evaluate(NAMELESS) == []
     for path in ("/", "/login"):
         page.goto(shop.url + path)
-        page.wait_for_selector(".matrix, .plot svg, #token")
-        page.wait_for_timeout(300)
+        page.wait_for_selector(".tile, #token")  # the cards are drawn with the tiles
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         assert page.evaluate(NAMELESS) == []
         assert page.evaluate(TWICE) == []

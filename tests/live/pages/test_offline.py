@@ -19,7 +19,6 @@ def test_the_pages_of_a_stream_among_several_stay_under_its_prefix(tmp_path, nur
         event = annotator.sees_question()
         annotator.press("1")
         annotator.badge("saved")
-        page.wait_for_timeout(300)
         assert service.get(f"/spam/v1/events/{event}").json()["answers"][0]["label"] == "a"
         page.get_by_role("link", name="Dashboard").click()
         page.wait_for_selector(".tile")
@@ -32,10 +31,10 @@ def test_the_pages_of_a_stream_among_several_stay_under_its_prefix(tmp_path, nur
         service.stop()
 
 
-def test_the_label_page_reloads_without_the_service_and_sends_what_was_answered(serve, visit):
-    service = serve(server={"port": free_port()})
+def test_the_label_page_reloads_without_the_service_and_sends_what_was_answered(serve, connect, visit):
+    service = serve()
     service.send(*(f"e{place}" for place in range(6)))
-    annotator = visit(service)
+    annotator = visit(connect(service))
     event = annotator.sees_question()
     page = annotator.page
     page.wait_for_selector("html[data-kept=true]", state="attached")
@@ -51,31 +50,22 @@ def test_the_label_page_reloads_without_the_service_and_sends_what_was_answered(
     assert service.get(f"/v1/events/{event}").json()["answers"][0]["label"] == "ham"
 
 
-def test_answers_for_one_store_are_never_sent_to_another_at_the_same_address(serve, visit):
-    port = free_port()
-    first = serve(server={"port": port})
+def test_answers_for_one_store_are_never_sent_to_another_at_the_same_address(serve, connect, visit):
+    first, other = serve(), serve()
     first.send("e1", "e2", "e3")
-    annotator = visit(first)
+    other.send("e1", "e2", "e3")
+    network = connect(first)
+    annotator = visit(network)
     event = annotator.sees_question()
     first.kill()
     annotator.press("1")
     annotator.badge("offline")
-    other = serve(server={"port": port})
-    other.send("e1", "e2", "e3")
+    network.service = other
     annotator.badge("saved")  # the page has tried to send, was refused, and loaded itself again
     annotator.sees_question()
     found = other.get("/v1/answers?mine=1&limit=200").json()["answers"]
     assert [answer for answer in found if answer["kind"] != "label"] == []
-    other.kill()
-    first.start()
-    annotator.page.goto(f"{first.url}/label")
+    network.service = first.start()
+    annotator.page.goto(f"{network.url}/label")
     annotator.badge("saved")
     assert [answer["label"] for answer in first.get(f"/v1/events/{event}").json()["answers"]] == ["ham"]
-
-
-def free_port():
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]

@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
 from tests.live.pages.content import TWELVE
+from tests.live.pages.network import Hold, Late
+from tests.patience import PATIENCE
 
 LEVELS = ["low", "medium", "high"]  # not the order of the alphabet
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
@@ -104,10 +107,11 @@ def test_the_few_strongest_effects_are_marked_and_short_values_are_in_the_table(
     assert re.search(r"at \d+\u00a0%\. .* such events (are|is) asked about\.", sentence), sentence
 
 
-def test_the_last_answer_of_the_only_person_is_not_in_other_hands(serve, visit):
+@pytest.mark.parametrize("first", ["the answer", "the question after it"])
+def test_the_last_answer_of_the_only_person_is_not_in_other_hands(serve, connect, visit, first):
     service = serve()
     service.send("a")
-    annotator = visit(service)
+    annotator = visit(connect(service))
     page = annotator.page
     annotator.sees_question()
     titles = (
@@ -115,7 +119,19 @@ def test_the_last_answer_of_the_only_person_is_not_in_other_hands(serve, visit):
     )
     titles += " if (title) titles.add(title.textContent); }).observe(document, { childList: true, subtree: true });"
     page.evaluate(titles)
+    answer, nothing = Hold(), Late()  # without the answer, the service says that the question is in somebody's hands
+    annotator.network.meet("/answer", answer)
+    annotator.network.meet("/v1/asks/next", nothing)
     annotator.press("1")
+    assert nothing.is_holding.wait(PATIENCE)
+    if first == "the answer":
+        answer.is_released.set()
+        annotator.badge("saved")
+        nothing.is_released.set()
+    else:
+        nothing.is_released.set()
+        page.wait_for_selector("text=Saving your answers")
+        answer.is_released.set()
     page.wait_for_selector("text=All caught up")
     assert "Others are on it" not in page.evaluate("[...titles]")
     assert "kept in this browser" not in page.inner_text("#stage")

@@ -11,14 +11,16 @@ from askance.experiments.papers.experiment import Experiment
 
 @functools.cache
 def experiments() -> dict[str, Experiment]:
-    """Every table and figure that can be played, in the order of the papers."""
+    """Every table, figure and theorem that can be played, in the order of the papers."""
+    from askance.experiments.papers.bounds.sweep import EXPERIMENTS as THEOREMS
     from askance.experiments.papers.paper1.sweep import EXPERIMENTS as FIRST
     from askance.experiments.papers.paper2.sweep import EXPERIMENTS as SECOND
     from askance.experiments.papers.paper3.sweep import EXPERIMENTS as THIRD
     from askance.experiments.papers.paper4.sweep import EXPERIMENTS as FOURTH
     from askance.experiments.papers.paper5.sweep import EXPERIMENTS as FIFTH
 
-    return {experiment.key: experiment for part in (FIRST, SECOND, THIRD, FOURTH, FIFTH) for experiment in part}
+    everything = [*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *THEOREMS]
+    return {experiment.key: experiment for experiment in sorted(everything, key=lambda experiment: experiment.paper)}
 
 
 def find(key: str) -> Experiment:

@@ -56,7 +56,7 @@ def _panels(outcome: Outcome, metric: str) -> tuple[Any, dict[str, Any], Any]:
 
 def _curves(outcome: Outcome, metric: str) -> Any:
     figure, panels, free = _panels(outcome, metric)
-    compared = [one for one in outcome.compared() if one.cell.metric == metric]
+    compared = [one for one in outcome.compare_cells() if one.cell.metric == metric]
     algorithms = list(dict.fromkeys(one.cell.algorithm for one in compared))
     for dataset, panel in panels.items():
         here = [one for one in compared if one.cell.dataset == dataset]

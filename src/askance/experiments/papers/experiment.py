@@ -73,6 +73,8 @@ class Claim:
     lower_is_better: bool = False
     ties_count: bool = False
     """For "at least as good": a difference within two standard errors is no contradiction."""
+    settings: tuple[str, ...] = ()
+    """Where it is claimed; empty: everywhere."""
 
 
 def every(better: Sequence[str], worse: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -103,6 +105,8 @@ class Experiment:
     """Data of the paper that nobody can have here, and what stands in for them."""
     numbers: str = "as printed"
     """Where the numbers to compare with come from."""
+    runs: int = 20
+    """Over how many runs the paper's means are."""
     x_axis: str = "share of labels asked"
     """For figures."""
     remarks: Mapping[str, str] = field(default_factory=dict)

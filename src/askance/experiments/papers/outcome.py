@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr
 
 from askance.experiments.papers.expected import Printed, expected
 from askance.experiments.papers.experiment import Claim, Experiment
 
 WITHIN, ABOVE, BELOW, UNKNOWN = "within", "above", "below", ""
+LEVEL = 0.05
+"""Of the test of two means: of twenty equal ones, one is said to differ."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Cell:
     parameters: dict[str, float] = field(default_factory=dict)
     note: str = ""
     """Why the comparison is not at the wanted place, if it is not."""
+    query_ratio: float = float("nan")
+    """The share of labels that were asked for, where it was measured."""
+    is_passive: bool = False
+    """Whether it asks for every label, whatever the place it stands at."""
 
     @property
     def mean(self) -> float:
@@ -48,6 +55,8 @@ class Compared:
 
     cell: Cell
     printed: Printed | None
+    runs: int = 20
+    """Over how many runs the printed mean is."""
 
     @property
     def mark(self) -> str:
@@ -58,6 +67,19 @@ class Compared:
         if near:
             return WITHIN
         return ABOVE if self.cell.mean > self.printed.mean else BELOW
+
+    @property
+    def p_value(self) -> float | None:
+        """Of Welch's test that both means are those of one distribution; None where it cannot be made."""
+        if self.printed is None or self.printed.std is None or len(self.cell.values) < 2:
+            return None
+        difference = max(0.0, abs(self.cell.mean - self.printed.mean) - self.printed.unit / 2.0)
+        return welch(difference, (self.cell.std, len(self.cell.values)), (self.printed.std, self.runs))
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two means differ, by Welch's test at the level of 5 %."""
+        return self.p_value is not None and self.p_value < LEVEL
 
 
 @dataclass(frozen=True)
@@ -87,15 +109,20 @@ class Outcome:
     permutations: int = 0
     seconds: float = 0.0
 
-    def compared(self) -> list[Compared]:
+    def compare_cells(self) -> list[Compared]:
         """Every number beside the printed one."""
         printed = expected(self.experiment.key)
-        return [Compared(cell, printed.get(_key(cell))) for cell in self.cells]
+        return [Compared(cell, printed.get(_key(cell)), self.experiment.runs) for cell in self.cells]
 
     def tally(self) -> dict[str, int]:
         """How many of the compared numbers lie within two standard deviations of the print, above and below."""
-        marks = [compared.mark for compared in self.compared()]
+        marks = [compared.mark for compared in self.compare_cells()]
         return {mark: marks.count(mark) for mark in (WITHIN, ABOVE, BELOW)}
+
+    def differing(self) -> tuple[int, int]:
+        """How many means differ from the printed ones, by Welch's test, and of how many."""
+        tested = [compared for compared in self.compare_cells() if compared.p_value is not None]
+        return sum(compared.differs for compared in tested), len(tested)
 
     def verdicts(self) -> list[Verdict]:
         """Each claim of the experiment, pair by pair, wherever both algorithms played at the wanted place."""
@@ -104,6 +131,8 @@ class Outcome:
         verdicts = []
         for claim in self.experiment.claims:
             for dataset, setting in places:
+                if claim.settings and setting not in claim.settings:
+                    continue
                 for better, worse in claim.pairs:
                     one = cells.get((dataset, setting, better, claim.metric))
                     other = cells.get((dataset, setting, worse, claim.metric))
@@ -123,13 +152,15 @@ class Outcome:
                 "std": cell.std,
                 "permutations": len(cell.values),
                 "x": cell.x,
+                "query_ratio": cell.query_ratio,
                 "paper_mean": printed.mean if printed else None,
                 "paper_std": printed.std if printed else None,
                 "mark": compared.mark,
+                "p_value": compared.p_value,
                 "parameters": cell.parameters,
                 "note": cell.note,
             }
-            for compared in self.compared()
+            for compared in self.compare_cells()
             for cell, printed in [(compared.cell, compared.printed)]
         ]
         verdicts = [
@@ -154,6 +185,7 @@ class Outcome:
             "seconds": self.seconds,
             "rows": rows,
             "tally": self.tally(),
+            "differing": self.differing(),
             "claims": verdicts,
             "missing": self.missing,
             "remarks": dict(self.experiment.remarks),
@@ -181,6 +213,21 @@ def _judge(claim: Claim, one: Cell, other: Cell) -> Verdict:
     slack = 2.0 * standard_error(one.values, other.values) if claim.ties_count else 0.0
     holds = difference > 0.0 or (claim.ties_count and difference >= -slack)
     return Verdict(claim, one.dataset, one.setting, one.algorithm, other.algorithm, difference, holds)
+
+
+def welch(difference: float, one: tuple[float, int], other: tuple[float, int]) -> float:
+    """The p-value of a difference of two means, each given by its standard deviation and how many values it is of.
+
+    t = difference / sqrt(s1^2 / n1 + s2^2 / n2), with the degrees of freedom of Welch and Satterthwaite.
+
+    >>> round(welch(1.0, (1.0, 20), (1.5, 20)), 4)
+    0.0184
+    """
+    parts = [std * std / n for std, n in (one, other)]
+    if sum(parts) == 0.0:
+        return 1.0 if difference == 0.0 else 0.0
+    freedom = sum(parts) ** 2 / sum(part**2 / (n - 1) for part, (_, n) in zip(parts, (one, other), strict=True))
+    return float(2.0 * stdtr(freedom, -abs(difference) / sqrt(sum(parts))))
 
 
 def standard_error(one: Iterable[float], other: Iterable[float]) -> float:

@@ -15,12 +15,14 @@ from askance.datasets.registry import find as find_dataset
 from askance.errors import DatasetError, InvalidParameter
 from askance.experiments.papers.experiment import Experiment, Setting
 from askance.experiments.papers.outcome import Cell, Outcome
-from askance.experiments.progress import Progress
+from askance.experiments.progress import SweepProgress
+from askance.experiments.provenance import digest_code
 from askance.experiments.results import Results
+from askance.experiments.results_cache import KeptPlays, ResultsFile, key_of
 from askance.experiments.sweep import Sweep
-from askance.experiments.table import Table
+from askance.experiments.table import Table, digest_data
 
-Report = Callable[[str, int, int, Progress | None], None]
+Report = Callable[[str, int, int, SweepProgress | None], None]
 """Told the data set, which one of how many it is, and how far its sweep is."""
 Loader = Callable[[str], Dataset]
 
@@ -35,6 +37,12 @@ class Context:
     """How many were asked for; None: as many as the paper."""
     quick: bool
     report: Report
+    file: ResultsFile
+    """Where finished plays are kept."""
+
+    def plays(self, module: str, dataset: str, *data: Any) -> KeptPlays:
+        """Plays, by the code of a module, on these arrays of a data set: what was played before is not played again."""
+        return KeptPlays(self.file, dataset, key_of(digest_code(module), digest_data(*data)))
 
     def trials(self, usual: int) -> int:
         """How many permutations or trials to play."""
@@ -48,6 +56,8 @@ def run(
     permutations: int | None = None,
     quick: bool = False,
     workers: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
     folder: Path | None = None,
     report: Report | None = None,
     load: Loader | None = None,
@@ -66,6 +76,8 @@ def run(
         Three permutations, thinner grids: minutes become seconds, standard deviations become guesses.
     workers : int, optional
         Processes that play; as many as there are processors unless given.
+    engine, address
+        Where these are, as for ``Sweep.run``.
     folder : Path, optional
         Where finished plays are kept, so that an interrupted run goes on.
     report : callable, optional
@@ -78,23 +90,24 @@ def run(
     names, absent = _present(experiment, only, load is not None)
     load = load or load_dataset
     outcome = Outcome(experiment, [], missing=absent)
+    cache = folder / "plays.jsonl" if folder is not None else None
     settings = [setting for setting in experiment.settings if setting.dataset in names]
     for place, setting in enumerate(settings, 1):
         setting = setting.quick() if quick else setting
         if permutations is not None:
             setting = dataclasses.replace(setting, permutations=permutations)
         report(setting.dataset, place, len(settings), None)
-        table = prepared(load(setting.dataset), setting.prepare)
+        table = prepare(load(setting.dataset), setting.prepare)
 
-        def follow(progress: Progress, dataset: str = setting.dataset, place: int = place) -> None:
+        def follow(progress: SweepProgress, dataset: str = setting.dataset, place: int = place) -> None:
             report(dataset, place, len(settings), progress)
 
-        memo = folder / "plays.jsonl" if folder is not None else None
-        outcome.cells += play(table, setting, workers, memo, follow)
+        outcome.cells += play(table, setting, cache, follow, workers=workers, engine=engine, address=address)
         outcome.preparations[setting.dataset] = " + ".join(setting.prepare) or "as it is"
         outcome.permutations = max(outcome.permutations, setting.permutations)
     if experiment.play is not None:
-        outcome.cells += experiment.play(Context(names, load, permutations, quick, report))
+        with ResultsFile(cache) as file:
+            outcome.cells += experiment.play(Context(names, load, permutations, quick, report, file))
         outcome.permutations = max((len(cell.values) for cell in outcome.cells), default=0)
     outcome.seconds = monotonic() - began
     return outcome
@@ -112,7 +125,7 @@ def _present(
     if not everything:
         absent = {name: missing(_first_missing(name)) for name in wanted if not available(name)}
     present = tuple(name for name in wanted if name not in absent)
-    if not present:
+    if wanted and not present:
         if len(wanted) == 1:
             raise DatasetError(absent[wanted[0]])
         raise DatasetError(
@@ -128,22 +141,22 @@ def _first_missing(name: str) -> Any:
     return next((_first_missing(part) for part in entry.parts if not available(part)), entry)
 
 
-def prepared(dataset: Dataset, scalings: Sequence[str]) -> Table:
+def prepare(dataset: Dataset, scalings: Sequence[str]) -> Table:
     """A data set as a table, scaled in this order; of two classes +1 is the positive one."""
     table = Table.of((dataset.name, dataset.X, dataset.y))
     for scaling in scalings:
-        table = table.prepared(scaling)
+        table = table.prepare(scaling)
     return table
 
 
 def play(
     table: Table,
     setting: Setting,
-    workers: int | None,
-    memo: Path | None,
-    report: Callable[[Progress], None] | None = None,
+    cache: Path | None,
+    report: Callable[[SweepProgress], None] | None = None,
+    **workers: Any,
 ) -> list[Cell]:
-    """Play one setting on its table."""
+    """Play one setting on its table; ``workers`` are options of ``Sweep.run``."""
     targets = {name: target(table) if callable(target) else target for name, target in setting.targets.items()}
     places = list(dict.fromkeys(targets.values()))
     sweep = Sweep(
@@ -160,7 +173,7 @@ def play(
         alpha_p=setting.alpha_p,
         c_p=setting.c_p,
     )
-    results = sweep.run(report, workers, memo)
+    results = sweep.run(report, results=cache, **workers)
     if setting.recount is not None:
         results.records = [setting.recount(table, record, setting) for record in results.records]
     return [cell for name, target in targets.items() for cell in _cells(setting, name, target, results)]
@@ -169,12 +182,13 @@ def play(
 def _cells(setting: Setting, name: str, target: float, results: Results) -> list[Cell]:
     cells = []
     for candidate in setting.candidates:
-        asks_for_all = candidate.knob is None and setting.kind != "budget"
+        asks_for_all = candidate.scale_parameter is None and setting.kind != "budget"
         at = 1.0 if asks_for_all else target
         choice = results.choice(candidate.label, at)
         if choice is None:
             continue
-        x = float(results.values("query_ratio", candidate.label, at).mean()) if setting.kind != "budget" else target
+        ratio = float(results.values("query_ratio", candidate.label, at).mean())
+        x = ratio if setting.kind != "budget" else target
         x = x if setting.x is None else setting.x
         for metric in setting.report:
             factor = 100.0 if metric.endswith("%") else 1.0
@@ -190,6 +204,8 @@ def _cells(setting: Setting, name: str, target: float, results: Results) -> list
                     x,
                     choice.parameters,
                     note,
+                    ratio,
+                    asks_for_all,
                 )
             )
     return cells

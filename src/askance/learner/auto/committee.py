@@ -1,123 +1,135 @@
-"""Several learners at once that share every label; those that have done best so far speak.
+"""A committee of learners that share every label; those that did best so far decide.
 
-Everybody predicts every event and learns from every answer. Before it learns, it is judged by what it said:
+Every member i predicts every event and learns from every answer. Its score is f_i (one per class, if there are more
+than two), its margin m_i, and s_i the usual size of its margins. Before it learns answer y, it is judged:
 
-    loss = clip(1/2 - m / (2 s), 0, 1)            m: margin of the true class, s: the usual size of its margins
+    l_i = clip(1/2 - m_i(y) / (2 s_i), 0, 1)                m_i(y): the margin of the true class
+    L_i <- (1 - 1/MEMORY) L_i + c_y l_i                     c_y: the weight of the class (see ``classes``)
+    v_i = exp(-sharpness (L_i - min_j L_j)) / Z             Z: so that the votes sum to 1
 
-a step function with a slope, on which a few dozen answers tell more than on mistakes alone; times the weight of the
-class under the objective; summed with a memory of ``MEMORY`` answers, so that it follows a changing world. The voice of
-a member falls with what its sum exceeds the least by,
+l is a step function with a slope: a few dozen answers tell more by it than by mistakes alone. L forgets, so that it
+follows a changing world. The committee's score is the mean of the members' scores in units of their usual size,
+weighted by their votes:
 
-    voice = exp(-sharpness (loss - least loss)),
+    F = sum_i v_i f_i / s_i - theta                         theta: the threshold of two classes (see ``classes``)
 
-and the committee says the mean of the members' margins, each in units of its usual size, weighed by their voices: at
-first a mean of all of them, later mostly of the best few. It seldom comes down to one, for members that do about
-equally well keep voices of about the same size. For two classes the line that separates them is then taken off (see
-``classes``).
+At first all members vote alike, later mostly the best few. It seldom comes down to one, for members that do about
+equally well keep votes of about the same size.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from askance.learner.auto.classes import MEMORY, class_weight, line_between, note_answer, note_prediction
-from askance.learner.auto.evidence import (
+from askance.compile import no_inline
+from askance.learner.auto.change import count_surprise, inflate_members
+from askance.learner.auto.classes import MEMORY, class_weight, count_answer, count_prediction, decision_threshold
+from askance.learner.auto.fourier import curved_state, fill_curves, view_curves
+from askance.learner.auto.layout import (
+    covariances_at,
+    n_classes,
+    n_flat,
+    n_members,
+    view_counts,
+    view_head,
+    view_member,
+    view_rule,
+    view_settings,
+)
+from askance.learner.auto.members import learn_member, own_state
+from askance.learner.auto.report_counts import (
+    count_bought,
+    count_event,
+    count_given,
+    count_reason,
     is_correction,
-    note_event,
-    note_evidence,
-    note_given,
-    note_reason,
     predicted_then,
 )
-from askance.learner.auto.layout import (
-    GIVEN,
-    LEADER,
-    LEARNED,
-    LOSS,
-    PER_MEMBER,
-    REASONS,
-    SINCE,
-    SIZE,
-    VOICE,
-    WATCHED,
-    members_at,
-)
-from askance.learner.auto.members import ROW, VIEW, learn_member, own_state
-from askance.learner.auto.views import see, seen_as, watch
-from askance.learner.compile import on_its_own
+from askance.learner.auto.views import fill_views, update_statistics, view_event
 from askance.learner.prototypes import best_except, judge
 from askance.learner.sparse import dot, side
 from askance.learner.state import Score
 
-SHARPNESS, IMPORTANCE, BALANCING, HEAD = 2, 3, 4, 7
-"""The parameters that are read here; the members' rows begin at the last."""
-
-USUAL = 2000.0  # events that the usual size of a margin looks back on
-SILENT = 1e-3  # below it, in parts of the leader's, a voice is not heard
-MOST_TIMES = 100.0  # that one answer may be learned, whatever its weight
-
-
-def n_members(parameters):
-    return (parameters.size - HEAD) // ROW
-
-
-def n_classes(state):
-    return max(2, state.scores.size)
-
-
-def view_of(parameters, member):
-    return int(parameters[HEAD + ROW * member + VIEW])
-
-
-def place_of(state, member):
-    """Where a member's numbers begin in state.extra; beyond the last one's, those of the covariances."""
-    return members_at(n_classes(state)) + PER_MEMBER * member
+USUAL = 2000.0  # events that s_i looks back on
+SILENT = 1e-3  # of the leader's vote: a smaller one counts as 0
+MOST_TIMES = 100.0  # one given label may be learned, whatever its weight
 
 
 # --- predict ---------------------------------------------------------------------------------------------
 
 
-@on_its_own
+@no_inline
 def margin(parameters, state, event):
-    """Predict, and change nothing."""
-    see(state, event)
+    """F for an event; changes nothing."""
+    fill_all_views(parameters, state, event)
     score_members(parameters, state, event)
-    return speak(parameters, state)
+    return combine_votes(parameters, state)
 
 
-@on_its_own
+@no_inline
 def score(parameters, state, event):
-    """Predict an event of the stream, which is also one to learn the features and the shares of the classes from."""
-    watch(state, event)
-    see(state, event)
+    """F for an event of the stream, which also enters the statistics of the features, s_i and the shares of the
+    classes. In place of a variance comes what is at stake (see ``stake``)."""
+    update_statistics(state, event)
+    fill_all_views(parameters, state, event)
     score_members(parameters, state, event)
-    note_sizes(parameters, state)
-    said = speak(parameters, state)
-    note_prediction(state, n_classes(state), said.predicted)
-    return said
+    update_sizes(parameters, state)
+    prediction = combine_votes(parameters, state)
+    at_stake = stake(parameters, state)
+    count_prediction(state, prediction.predicted)
+    return Score(prediction.predicted, prediction.margin, at_stake)
 
 
-def note(state, event, said, chance, is_asked):
-    """File an event of the stream for the report. Nothing can be learned of one without features: it is not asked."""
+def stake(parameters, state):
+    """c = (c_a + c_b) / 2 for the two classes a, b with the highest scores: how much it counts to tell them apart.
+
+    c is 1 for two classes, between which every event lies. Before the second has an answer, it counts as the first: it
+    may not exist."""
+    if state.scores.size == 1:
+        return 1.0
+    best = best_except(state.scores, -1)
+    second = best_except(state.scores, best)
+    first_weight = class_weight(parameters, state, best)
+    if view_counts(state).answers[second] == 0.0:
+        return first_weight
+    return 0.5 * (first_weight + class_weight(parameters, state, second))
+
+
+def observe(state, event, prediction, chance, is_asked):
+    """Count an event of the stream for the report. One without features counts as not asked: nobody learns from it."""
     is_empty = event.stop == event.start
-    note_event(state, n_classes(state), said.predicted, 0.0 if is_empty else chance, is_asked and not is_empty)
+    count_event(state, prediction.predicted, 0.0 if is_empty else chance, is_asked and not is_empty)
 
 
-@on_its_own
+@no_inline
+def fill_all_views(parameters, state, event):
+    """Write all views of an event into ``state.work``, the curved one if there are members for it."""
+    fill_views(state, event)
+    if n_members(state) > n_flat(state):
+        fill_curves(state, int(view_settings(parameters).curves))
+
+
+@no_inline
 def score_members(parameters, state, event):
-    """Everybody's scores, into ``state.variances``, which is room for them."""
+    """f_i = w_i.x_i for every member and class, into ``state.variances``; x_i is the event in the member's view."""
     vectors = state.scores.size
-    members = n_members(parameters)
-    blocks = place_of(state, members)
-    for member in range(members):
-        view = seen_as(state, event, view_of(parameters, member))
+    members, flat = n_members(state), n_flat(state)
+    covariances = covariances_at(n_classes(state), members)
+    curves = int(view_settings(parameters).curves)
+    for i in range(flat, members):
+        curved = view_curves(state, curves)
         for vector in range(vectors):
-            own = own_state(state, member, vector, vectors, blocks)
-            state.variances[member * vectors + vector] = dot(own.table, view)
+            state.variances[i * vectors + vector] = dot(curved_state(state, i, vector, curves).table, curved)
+    for i in range(flat):
+        rule = view_rule(parameters, i)
+        view = view_event(state, event, int(rule.view_number))
+        for vector in range(vectors):
+            own = own_state(state, i, vector, vectors, covariances)
+            state.variances[i * vectors + vector] = dot(own.table, view)
 
 
 def margin_of(state, member):
-    """The size of a member's margin: of its one score, or of the best over the second."""
+    """m_i = |f_i| for two classes, else the best score minus the second best."""
     vectors = state.scores.size
     scores = state.variances[member * vectors : (member + 1) * vectors]
     if vectors == 1:
@@ -126,39 +138,39 @@ def margin_of(state, member):
     return scores[best] - scores[best_except(scores, best)]
 
 
-def note_sizes(parameters, state):
-    share = 1.0 / min(state.extra[WATCHED], USUAL)
-    for member in range(n_members(parameters)):
-        place = place_of(state, member) + SIZE
-        state.extra[place] += share * (margin_of(state, member) - state.extra[place])
+def update_sizes(parameters, state):
+    """s_i += (m_i - s_i) / min(t, USUAL), for t events so far."""
+    share = 1.0 / min(view_head(state).watched, USUAL)
+    for i in range(n_members(state)):
+        member = view_member(state, i)
+        member.usual_size += share * (margin_of(state, i) - member.usual_size)
 
 
-def speak(parameters, state):
-    """What the committee says: the mean of the margins, in units of their usual sizes, weighed by the voices."""
+def combine_votes(parameters, state):
+    """F = sum_i v_i f_i / s_i, for two classes minus theta. The scores stay in ``state.scores``, without theta."""
     vectors = state.scores.size
     for vector in range(vectors):
         state.scores[vector] = 0.0
-    for member in range(n_members(parameters)):
-        place = place_of(state, member)
-        voice = state.extra[place + VOICE]
-        if voice > 0.0 and state.extra[place + SIZE] > 0.0:
-            voice /= state.extra[place + SIZE]
+    for i in range(n_members(state)):
+        member = view_member(state, i)
+        if member.vote > 0.0 and member.usual_size > 0.0:
+            share = member.vote / member.usual_size
             for vector in range(vectors):
-                state.scores[vector] += voice * state.variances[member * vectors + vector]
+                state.scores[vector] += share * state.variances[i * vectors + vector]
     if vectors == 1:
-        beyond = state.scores[0] - line_between(parameters, state)
+        beyond = state.scores[0] - decision_threshold(parameters, state)
         return Score(side(beyond), beyond, 0.0)
     return judge(state.scores, 0.0)
 
 
-def are_at_odds(parameters, state, predicted):
-    """Whether somebody who is heard predicts another class than all together, the line between two left at 0."""
+def members_disagree(parameters, state, predicted):
+    """Whether a member with v_i > 0 predicts another class than the committee would with theta = 0."""
     vectors = state.scores.size
     common = side(state.scores[0]) if vectors == 1 else predicted
-    for member in range(n_members(parameters)):
-        scores = state.variances[member * vectors : (member + 1) * vectors]
+    for i in range(n_members(state)):
+        scores = state.variances[i * vectors : (i + 1) * vectors]
         own = side(scores[0]) if vectors == 1 else best_except(scores, -1)
-        if own != common and state.extra[place_of(state, member) + VOICE] > 0.0:
+        if own != common and view_member(state, i).vote > 0.0:
             return True
     return False
 
@@ -166,90 +178,110 @@ def are_at_odds(parameters, state, predicted):
 # --- learn -----------------------------------------------------------------------------------------------
 
 
-@on_its_own
-def learn(parameters, state, event, answer, said, weight):
+@no_inline
+def learn(parameters, state, event, answer, prediction, weight):
     """Learn a label that was bought with probability 1 / weight.
 
-    The scores are those of the last prediction, which was of this event. Before any event of the stream was watched,
-    there is none that it could have been bought for: it counts as given."""
-    if state.extra[WATCHED] <= state.extra[REASONS + GIVEN]:
-        learn_given(parameters, state, event, answer, said, 1.0)
+    The scores are those of the last prediction, which was of this event. If no event of the stream was watched yet, the
+    label cannot have been bought: it counts as given."""
+    head = view_head(state)
+    if head.watched <= head.given:
+        learn_given(parameters, state, event, answer, prediction, 1.0)
     else:
-        classes = n_classes(state)
         if not is_correction(state):
-            note_reason(state, classes, said, are_at_odds(parameters, state, said.predicted))
-        note_evidence(state, classes, answer, predicted_then(state, said.predicted), weight, 1.0)
-        learn_answer(parameters, state, event, answer, weight ** parameters[IMPORTANCE], 1.0)
+            count_reason(state, prediction, members_disagree(parameters, state, prediction.predicted))
+            is_wrong = answer != prediction.predicted
+            if count_surprise(state, prediction.predicted, prediction.margin, is_wrong):
+                inflate_members(parameters, state, view_settings(parameters).reaction)
+        count_bought(state, answer, predicted_then(state, prediction.predicted), weight, 1.0)
+        learn_answer(parameters, state, event, answer, weight ** view_settings(parameters).importance, 1.0)
 
 
-@on_its_own
-def learn_given(parameters, state, event, answer, said, weight):
-    """Learn a label that was given, as ``weight`` of them, with its event, which counts as one of the stream."""
-    said = score(parameters, state, event)
-    note_given(state, n_classes(state), answer, said.predicted)
+@no_inline
+def learn_given(parameters, state, event, answer, prediction, weight):
+    """Learn a given label ``weight`` times. Its event counts as one of the stream."""
+    prediction = score(parameters, state, event)
+    count_given(state, answer, prediction.predicted)
     learn_answer(parameters, state, event, answer, 1.0, min(weight, MOST_TIMES))
 
 
-@on_its_own
+@no_inline
 def learn_answer(parameters, state, event, answer, importance, weight):
-    """Judge everybody, let everybody learn: ``weight`` times over, each time from where the last one ended."""
-    classes = n_classes(state)
-    note_answer(state, classes, answer, state.scores[0], weight)
-    emphasis = class_weight(parameters, state, classes, answer)
-    judge_members(parameters, state, answer, emphasis * importance * weight)
-    emphasis = emphasis ** parameters[BALANCING]
+    """Judge all members, then let all of them learn ``weight`` times, each time from where the last one ended.
+
+        L_i += c_y importance weight l_i,     the step of a member is multiplied by c_y ^ balancing
+
+    after L_i has forgotten a little (see ``update_votes``)."""
+    count_answer(state, answer, state.scores[0], weight)
+    emphasis = class_weight(parameters, state, answer)  # c_y
+    update_votes(parameters, state, answer, emphasis * importance * weight)
+    emphasis = emphasis ** view_settings(parameters).balancing
     learn_members(parameters, state, event, answer, emphasis * min(1.0, weight))
     while weight > 1.0:
         weight -= 1.0
         score_members(parameters, state, event)
         learn_members(parameters, state, event, answer, emphasis * min(1.0, weight))
-    state.extra[LEARNED] += 1.0
+    view_head(state).learned += 1.0
 
 
-@on_its_own
+@no_inline
 def learn_members(parameters, state, event, answer, weight):
+    """One update of every member; with more than two classes, each of its vectors learns its class against the rest."""
     vectors = state.scores.size
-    members = n_members(parameters)
-    blocks = place_of(state, members)
-    for member in range(members):
-        row = parameters[HEAD + ROW * member : HEAD + ROW * (member + 1)]
-        view = seen_as(state, event, view_of(parameters, member))
+    members, flat = n_members(state), n_flat(state)
+    covariances = covariances_at(n_classes(state), members)
+    curves = int(view_settings(parameters).curves)
+    for i in range(flat, members):
+        rule = view_rule(parameters, i)
+        curved = view_curves(state, curves)
         for vector in range(vectors):
-            own = own_state(state, member, vector, vectors, blocks)
+            block = curved_state(state, i, vector, curves)
             side_of_vector = answer if vectors == 1 else int(answer == vector)
-            learn_member(row, own, view, side_of_vector, state.variances[member * vectors + vector], weight)
+            learn_member(rule, block, curved, side_of_vector, state.variances[i * vectors + vector], weight)
+    for i in range(flat):
+        rule = view_rule(parameters, i)
+        view = view_event(state, event, int(rule.view_number))
+        for vector in range(vectors):
+            own = own_state(state, i, vector, vectors, covariances)
+            side_of_vector = answer if vectors == 1 else int(answer == vector)
+            learn_member(rule, own, view, side_of_vector, state.variances[i * vectors + vector], weight)
 
 
-def judge_members(parameters, state, answer, weight):
-    """Add to everybody's loss, find the leader, and set the voices."""
-    members = n_members(parameters)
+def update_votes(parameters, state, answer, weight):
+    """Update the losses, the leader and the votes.
+
+        l_i = clip(1/2 - m_i(y) / (2 s_i), 0, 1),     L_i <- (1 - 1/MEMORY) L_i + weight l_i
+        v_i = exp(-sharpness (L_i - min_j L_j)),      0 where that is below SILENT, then over their sum
+
+    The leader is the member with the least L_i."""
+    head, members = view_head(state), n_members(state)
     least = np.inf
     leader = 0
-    for member in range(members):
-        place = place_of(state, member)
-        size = state.extra[place + SIZE]
+    for i in range(members):
+        member = view_member(state, i)
         loss = 0.5
-        if size > 0.0:
-            loss = min(1.0, max(0.0, 0.5 - 0.5 * lead_of(state, member, answer) / size))
-        state.extra[place + LOSS] = (1.0 - 1.0 / MEMORY) * state.extra[place + LOSS] + weight * loss
-        if state.extra[place + LOSS] < least:
-            least = state.extra[place + LOSS]
-            leader = member
-    if leader != state.extra[LEADER] or state.extra[LEARNED] == 0.0:
-        state.extra[LEADER] = leader
-        state.extra[SINCE] = state.extra[LEARNED] + 1.0
+        if member.usual_size > 0.0:
+            loss = min(1.0, max(0.0, 0.5 - 0.5 * true_margin(state, i, answer) / member.usual_size))
+        member.loss = (1.0 - 1.0 / MEMORY) * member.loss + weight * loss
+        if member.loss < least:
+            least = member.loss
+            leader = i
+    if leader != head.leader or head.learned == 0.0:
+        head.leader = leader
+        head.leads_since = head.learned + 1.0
+    sharpness = view_settings(parameters).sharpness
     total = 0.0
-    for member in range(members):
-        place = place_of(state, member)
-        voice = np.exp(-parameters[SHARPNESS] * (state.extra[place + LOSS] - least))
-        state.extra[place + VOICE] = voice if voice >= SILENT else 0.0
-        total += state.extra[place + VOICE]
-    for member in range(members):
-        state.extra[place_of(state, member) + VOICE] /= total
+    for i in range(members):
+        member = view_member(state, i)
+        vote = np.exp(-sharpness * (member.loss - least))
+        member.vote = vote if vote >= SILENT else 0.0
+        total += member.vote
+    for i in range(members):
+        view_member(state, i).vote /= total
 
 
-def lead_of(state, member, answer):
-    """How far the answer's score lies above all others': negative for a mistake."""
+def true_margin(state, member, answer):
+    """m_i(y): y f_i for two classes, else f_iy minus the best score among the other classes; negative for a mistake."""
     vectors = state.scores.size
     scores = state.variances[member * vectors : (member + 1) * vectors]
     if vectors == 1:

@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from askance.costs import check_costs, has_two_kinds
 from askance.errors import InvalidParameter
-from askance.learner.auto.gradual import spread
-from askance.learner.auto.query import Doubt
+from askance.learner.auto.decaying_rate import resolve_budget
+from askance.learner.auto.fourier import CURVES
+from askance.learner.auto.query import InverseSquareMargin
 from askance.learner.auto.rule import Committee
-
-if TYPE_CHECKING:
-    from askance.learner.classifier import ActiveClassifier
+from askance.learner.presets import AUTO, COMMON, no_parameter
 
 PARAMETERS = {"objective": "balanced", "costs": None}
-"""What ``auto`` takes beside what every algorithm does."""
+"""The parameters of ``auto`` beside those of every algorithm, with their defaults."""
+OWN_WAY = ("normalize", "intercept")
+"""What it does itself, whatever a loop over algorithms says."""
+CLASS_POWER = 1.0  # a of ``InverseSquareMargin``
+AUDITS = 0.2  # of a share of the events, asked at random
+REACTION = 1.0  # to an alarm
 
 
-def make_auto(common: dict[str, Any], parameters: dict[str, Any]) -> ActiveClassifier:
-    """The classifier; ``common`` are the parameters every algorithm takes."""
-    from askance.learner.classifier import ActiveClassifier
-
+def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the classifier; ``common`` are those that every algorithm takes."""
     for key in parameters:
         if key not in PARAMETERS:
-            raise InvalidParameter(
-                f"auto has no parameter {key!r}; it takes {', '.join(PARAMETERS)}, and, like every algorithm, budget, "
-                "classes, n_features, random_state, explore, keep and keep_for."
-            )
-    for key in ("normalize", "intercept"):  # it does both itself, whatever a loop over algorithms says
+            raise no_parameter(AUTO, key, PARAMETERS, [name for name in COMMON if name not in OWN_WAY])
+    for key in OWN_WAY:
         common.pop(key, None)
-    common["budget"] = spread(common.get("budget"))
-    clf = ActiveClassifier(update=Committee(**aim(**parameters)), query=Doubt(), **common)
-    clf.check_rules()
-    return clf
+    common["budget"] = resolve_budget(common.get("budget"))
+    return {
+        "update": Committee(**aim(**parameters), curves=CURVES, reaction=REACTION, audits=AUDITS),
+        "query": InverseSquareMargin(class_power=CLASS_POWER),
+        **common,
+    }
 
 
 def aim(objective: Any = None, costs: Any = None) -> dict[str, Any]:
-    """The committee's parameters for an objective, or for the costs of the two kinds of mistakes."""
+    """The committee's parameters for an objective, or for the costs of mistakes."""
     if costs is None:
         if objective == "cost":
             raise InvalidParameter('objective="cost" needs the costs, such as costs={"fn": 9, "fp": 1}.')
         return {} if objective is None else {"objective": objective}
     if objective not in (None, "cost"):
         raise InvalidParameter(f'costs go with objective="cost", not {objective!r}.')
-    try:
-        missed, false_alarm = float(costs["fn"]), float(costs["fp"])
-        is_sound = isinstance(costs, Mapping) and len(costs) == 2 and 0.0 < min(missed, false_alarm) < float("inf")
-    except (KeyError, TypeError, ValueError):
-        is_sound = False
-    if not is_sound:
-        raise InvalidParameter(
-            "costs must say what a missed event of the second class and a false alarm cost, both above 0, such as "
-            f'{{"fn": 9, "fp": 1}}, got {costs!r}.'
-        )
-    return {"objective": "cost", "ratio": missed / false_alarm}
+    check_costs(costs)
+    if has_two_kinds(costs):
+        return {"objective": "cost", "ratio": float(costs["fn"]) / float(costs["fp"])}
+    return {"objective": "cost", "costs": costs}

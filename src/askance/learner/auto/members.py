@@ -1,20 +1,12 @@
-"""The learners of a committee: Bayesian probit and adaptive regularisation, with a full covariance or its diagonal,
+"""The members of a committee: Bayesian probit and adaptive regularisation, with a full covariance or its diagonal,
 adaptive subgradients, and passive-aggressive.
 
-A member is a row of numbers: its view of events, its rule, and the parameters that the rule's kernel reads. Its weights
-and variances are two numbers per feature in the committee's table; where there are few features, its covariance is a
-block of rows in the committee's matrix. With several classes it has one of each per class, told to know that class from
-the rest.
+A member is a row of numbers: its view of events, its rule, and the parameters of the rule's kernel. Its weights and
+variances are two numbers per feature in the committee's table. With few features, its covariance is a block of rows in
+the committee's matrix. With three classes or more it has one of each per class, and learns each class against the rest.
 
-The full form of the probit update (``update/probit.py`` has the diagonal one): with Sx = S x, v = x^T S x, alpha and
-delta as there, and c = delta v,
-
-    m += beta alpha Sx / (1 - c + beta c),        S -= Sx Sx^T beta delta / (1 - c + beta c),
-
-which for weight beta = 1 is the exact moment match, and for any other the same message beta times over.
-
-Adaptive subgradients (``update/adagrad.py``) keep the sum of squares q in place of a variance, and with
-H = delta + sqrt(q) before and H' after this answer need nothing else:
+Adaptive subgradients (``update/adagrad.py``) keep the sum of squares q in place of a variance. If y p < 1, with
+q' = q + beta x^2, H = delta + sqrt(q) and H' = delta + sqrt(q'), for each feature,
 
     mirror      w += eta beta y x / H'            dual        w = (w H + eta beta y x) / H'
 """
@@ -26,21 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.learner.auto.views import RAW, STANDARD, UNIT
-from askance.learner.covariance import PRODUCT, multiply, shrink
+from askance.learner.auto.layout import RULE
+from askance.learner.auto.views import CURVED, RAW, STANDARD, UNIT
+from askance.learner.covariance import COVARIANCE_SIZE
 from askance.learner.sparse import WEIGHT, sign
 from askance.learner.state import Score, State
 from askance.learner.update.adaptive import learn_diagonal, learn_full
 from askance.learner.update.passive_aggressive import learn_soft
-from askance.learner.update.probit import hazard, learn_moments
+from askance.learner.update.probit import learn_full_moments, learn_moments
 
 PROBIT, ADAPTIVE, PASSIVE, MIRROR, DUAL = 0, 1, 2, 3, 4
 
-VIEW, RULE, OWN = 0, 1, 2
-ROW = 5
-"""Of a member's numbers: the view, the rule, and from there on three parameters of the rule."""
-SQUARES = 1  # the place of q among the numbers of a feature
-BLOCK = 2  # numbers in state.extra for each full covariance
+SQUARES = 1  # where q is among the numbers of a feature
 
 
 class Member(NamedTuple):
@@ -55,22 +44,21 @@ class Member(NamedTuple):
 
     @property
     def row(self) -> list[float]:
+        """Its numbers among the committee's parameters, in the order of ``layout.RULE``."""
         return [float(self.view), float(self.rule), *self.own]
 
     @property
     def variance(self) -> float:
-        """The variance of each weight before the first answer, or its sum of squares."""
-        if self.rule in (MIRROR, DUAL):
-            return 0.0
-        return self.own[0] if self.rule == PROBIT else 1.0
+        """The variance of each weight before the first answer; for adaptive subgradients q, which is 0."""
+        return float(initial_variance(np.array(self.row).view(RULE)[0]))
 
     @property
     def has_covariance(self) -> bool:
-        """Whether it keeps one at all; those that do come first in the line-up."""
+        """Whether its rule has a covariance. In ``MEMBERS`` these members come first."""
         return self.rule in (PROBIT, ADAPTIVE)
 
 
-LINE_UP = (
+MEMBERS = (
     Member("unit-probit-1", UNIT, PROBIT, (1.0, 1.0, 0.0)),
     Member("unit-probit-10", UNIT, PROBIT, (10.0, 1.0, 0.0)),
     Member("unit-probit-100", UNIT, PROBIT, (100.0, 1.0, 0.0)),
@@ -84,77 +72,82 @@ LINE_UP = (
     Member("standard-dual-1", STANDARD, DUAL, (1.0, 0.1, 0.0)),
     Member("standard-passive-10", STANDARD, PASSIVE, (10.0, 0.0, 0.0)),
 )
-"""Probit has no step size; its prior variances are wide apart, as are the steps of the others. Mirror and dual are
-adaptive subgradients, the best of all with very few answers. The passive-aggressive member never slows down: it is the
-one for a world that changes all the time. The names end in prior_variance, eta or C."""
+"""The names end in prior_variance, eta or C. Probit has no step size; its prior variances are wide apart, as are the
+steps of the others. Mirror and dual are adaptive subgradients, the best with very few answers. The steps of the
+passive-aggressive member never become smaller: it is the one for a world that changes all the time."""
 
 
-def own_state(state, member, vector, vectors, blocks):
-    """One weight vector of one member, as the kernels of a rule know it; ``blocks`` is where covariances begin."""
+CURVED_MEMBERS = (
+    Member("curved-probit-10", CURVED, PROBIT, (10.0, 1.0, 0.0)),
+    Member("curved-probit-100", CURVED, PROBIT, (100.0, 1.0, 0.0)),
+)
+"""They have the curved view, where features are few enough for it (see ``fourier``), and come after the others."""
+
+
+def initial_variance(rule):
+    """The variance of each weight before the first answer; for adaptive subgradients q, which is 0."""
+    if rule.kind == MIRROR or rule.kind == DUAL:
+        return 0.0
+    return rule.own[0] if rule.kind == PROBIT else 1.0
+
+
+def own_state(state, member, vector, vectors, covariances):
+    """One weight vector of one member as the state that a rule's kernels take. ``covariances`` is where the records of
+    the covariances begin in ``state.extra``."""
     first = np.uint64(2 * member)
     features = state.table.shape[0]
     place = member * vectors + vector
-    low, high, extra = place * features, (place + 1) * features, blocks + BLOCK * place
+    low, high, extra = place * features, (place + 1) * features, covariances + COVARIANCE_SIZE * place
     if high > state.matrix.shape[0]:  # it has none
         low, high, extra = 0, 0, 0
     return State(
         state.table[:, first : first + np.uint64(2), vector : vector + 1],
         state.matrix[low:high],
         state.pending[low:high],
-        state.extra[extra : extra + BLOCK],
+        state.extra[extra : extra + COVARIANCE_SIZE],
         state.scores,
         state.variances,
         state.work,
     )
 
 
-def learn_full_moments(parameters, own, event, answer, said, weight):
-    label = sign(answer)
-    variance = multiply(own, event)
-    if variance > 0.0:
-        spread = variance + 1.0
-        ratio, excess, slack = hazard(label * said.margin / sqrt(spread))
-        shift = label * ratio / sqrt(spread)  # alpha
-        shrinkage = ratio * excess / spread  # delta
-        kept = (1.0 + slack * variance) / spread  # 1 - c
-        scale = weight / (kept + weight * shrinkage * variance)
-        for k in range(own.table.shape[0]):
-            own.table[k, WEIGHT, 0] += scale * shift * own.work[PRODUCT, k]
-        if shrinkage > 0.0:
-            shrink(own, 1.0 / (scale * shrinkage))
+def learn_subgradient(parameters, own, event, answer, prediction, weight, averages):
+    """Mirror descent, w += eta beta y x / H', or dual averaging, w = (w H + eta beta y x) / H'.
 
+        H = delta + sqrt(q),     q' = q + beta x^2,     H' = delta + sqrt(q')
 
-def learn_subgradient(parameters, own, event, answer, said, weight, averages):
-    """Mirror descent, or dual averaging, whose sum of gradients is the weight times H before the step."""
+    The sum of gradients of dual averaging is w H, so it need not be kept."""
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
     label = sign(answer)
-    if label * said.margin < 1.0:
+    if label * prediction.margin < 1.0:
         for i in range(event.start, event.stop):
             column = event.columns[i]
             value = event.values[i]
-            old_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])
+            old_root = ridge + sqrt(own.table[column, SQUARES, 0])  # H
             own.table[column, SQUARES, 0] += weight * value * value
-            ridged_root = parameters[1] + sqrt(own.table[column, SQUARES, 0])  # H
-            pull = parameters[0] * weight * label * value
+            ridged_root = ridge + sqrt(own.table[column, SQUARES, 0])  # H'
+            pull = rate * weight * label * value
             if averages:
                 own.table[column, WEIGHT, 0] = (own.table[column, WEIGHT, 0] * old_root + pull) / ridged_root
             else:
                 own.table[column, WEIGHT, 0] += pull / ridged_root
 
 
-def learn_member(row, own, event, answer, margin, weight):
-    """Let one weight vector of a member learn: ``answer`` is 1 for its class, 0 for the rest."""
-    said = Score(0, margin, 0.0)
-    parameters = row[OWN:]
-    if row[RULE] == PASSIVE:
-        learn_soft(parameters, own, event, answer, said, min(1.0, weight))
-    elif row[RULE] == MIRROR or row[RULE] == DUAL:
-        learn_subgradient(parameters, own, event, answer, said, weight, row[RULE] == DUAL)
+def learn_member(rule, own, event, answer, margin, weight):
+    """One update of one weight vector by the member's rule; ``answer`` is 1 for its class, 0 for the rest."""
+    prediction = Score(0, margin, 0.0)
+    parameters = rule.own
+    if rule.kind == PASSIVE:
+        learn_soft(parameters, own, event, answer, prediction, min(1.0, weight))
+    elif rule.kind == MIRROR or rule.kind == DUAL:
+        learn_subgradient(parameters, own, event, answer, prediction, weight, rule.kind == DUAL)
     elif own.matrix.size > 0:
-        if row[RULE] == PROBIT:
-            learn_full_moments(parameters, own, event, answer, said, weight)
+        if rule.kind == PROBIT:
+            learn_full_moments(parameters, own, event, answer, prediction, weight)
         else:
-            learn_full(parameters, own, event, answer, said, weight)
-    elif row[RULE] == PROBIT:
-        learn_moments(parameters, own, event, answer, said, weight)
+            learn_full(parameters, own, event, answer, prediction, weight)
+    elif rule.kind == PROBIT:
+        learn_moments(parameters, own, event, answer, prediction, weight)
     else:
-        learn_diagonal(parameters, own, event, answer, said, weight)
+        learn_diagonal(parameters, own, event, answer, prediction, weight)

@@ -1,49 +1,52 @@
-"""The committee as an update rule: its parameters, its arrays, and what it says of itself."""
+"""The committee as an update rule: its parameters, its arrays and its report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from askance.costs import cost_matrix
 from askance.errors import IncompatibleRules, InvalidParameter
 from askance.learner.auto import committee
-from askance.learner.auto.evidence import note_evidence
-from askance.learner.auto.gradual import spread
-from askance.learner.auto.layout import (
-    CENTRED,
-    LEADER,
-    LEARNED,
-    LOSS,
-    MODEST,
-    PER_MEMBER,
-    PREDICTED_THEN,
-    SINCE,
-    VOICE,
-    members_at,
+from askance.learner.auto.change import inflate_members
+from askance.learner.auto.classes import OBJECTIVES
+from askance.learner.auto.decaying_rate import resolve_budget
+from askance.learner.auto.fourier import (
+    CAPACITY,
+    FREQUENCIES,
+    PHASES,
+    block_size,
+    blocks_at,
+    curved_state,
+    draw_frequencies,
 )
-from askance.learner.auto.members import BLOCK, LINE_UP, Member
+from askance.learner.auto.layout import covariances_at, n_flat, n_members, view_head, view_member
+from askance.learner.auto.members import CURVED_MEMBERS, MEMBERS, Member
 from askance.learner.auto.report import Report, report
-from askance.learner.auto.views import ALL, MOST_CENTRED, STANDARD, WORK_ROWS
+from askance.learner.auto.report_counts import count_bought
+from askance.learner.auto.views import ALL, CURVED, MOST_CENTRED, STANDARD, WORK_ROWS
+from askance.learner.covariance import COVARIANCE, COVARIANCE_SIZE, view_covariance
 from askance.learner.rule import Kernels, UpdateRule, parameter, positive
 from askance.learner.state import State
 
-OBJECTIVES = ("accuracy", "balanced", "f1", "cost")
 MOST_FULL = 260  # features, up to which members keep full covariances ...
 MOST_NUMBERS = 8_000_000  # ... if these have no more numbers than this together
-CAPACITY = 16  # steps that a covariance puts off
+MOST_CURVED = 260  # features, up to which there is a curved view ...
+MOST_CURVED_NUMBERS = 2_000_000  # ... if its members keep no more numbers than this together
 
 
 @dataclass
 class Committee(UpdateRule):
-    """Several learners that share every label; those that have done best so far speak.
+    """A committee of learners that share every label; those that did best so far decide.
 
-    Use it with the query rule ``Doubt``, as ``make("auto")`` does: rules that read the margin alone keep it from
-    watching the events it does not learn from, and it takes their answers for given ones.
+    Use it with the query rule ``InverseSquareMargin``, as ``make("auto")`` does: rules that read the margin alone keep
+    it from watching the events it does not learn from, and it takes their answers for given ones.
 
-    The weight of a bought answer, 1 / probability of asking, counts in the estimates of the report, and in the choice
-    if ``importance`` is above 0; nobody learns more for it. A given label is learned as often as its ``sample_weight``
+    The weight of a bought answer, 1 / ask probability, counts in the estimates of the report, and in the votes if
+    ``importance`` is above 0; no member learns more for it. A given label is learned as often as its ``sample_weight``
     says.
 
     Parameters
@@ -51,24 +54,36 @@ class Committee(UpdateRule):
     objective : {"balanced", "accuracy", "f1", "cost"}
         What to be good at: the mean recall of the classes, the share of right predictions, F1, or the cost of mistakes.
     ratio : float, default 1.0
-        What a missed event of the second class costs, over what one of the first does; for ``cost``.
+        What a missed event of the second class costs, over what one of the first does; for ``cost`` without ``costs``.
     sharpness : float, default 0.5
-        How soon the voices of those who do worse die away; 0: all speak alike, for good.
+        How fast the votes of worse members fall with their loss; with 0 all members vote alike, for good.
     importance : float, default 0.0
-        The power of an answer's importance weight, 1 / probability of asking, with which it counts in the choice. 1 is
-        unbiased but ruled by few answers; 0 was measured to choose best.
+        The power of an answer's weight, 1 / ask probability, with which it counts in the members' losses. 1 is
+        unbiased but dominated by few answers; 0 was measured to choose best.
     balancing : float, default 1.0
         The power of a class's weight with which it counts in learning; 0: all classes alike.
     predicted_part : float, default 0.4
         How much the shares of the classes are those of the recent predictions, rather than of the answers.
     midway : float, default 1.0
-        Two classes, ``balanced``: how far the line between them moves from 0 to half way between their mean margins.
+        Two classes, ``balanced``: how far the threshold moves from 0 to half way between their mean margins.
     members : str, default "all"
         Names of members, with commas between, to have some only.
     full : bool, default True
         Full covariances where there are few features.
     modest : bool, default True
         Whether the constant is as large as one of the other features, rather than as all of them together.
+    curves : int, default 0
+        How many features the curved view has, where events have few enough of their own; 0: there is none, and no
+        curved member. ``make("auto")`` has 128.
+    reaction : float, default 0.0
+        How far an alarm (see ``change``) takes the members' covariances back to what they were at first.
+        ``make("auto")`` has 1; 0 counts alarms, but does nothing.
+    audits : float, default 0.0
+        With a budget that is a share r of the events, ``explore`` is this part of r at least, so that the report's
+        intervals become narrower. ``make("auto")`` has 0.2.
+    costs : optional
+        What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); for ``cost``. Of the mistakes that
+        miss a class only the mean counts.
     """
 
     objective: str = "balanced"
@@ -81,51 +96,72 @@ class Committee(UpdateRule):
     members: str = "all"
     full: bool = True
     modest: bool = True
+    curves: int = parameter(0, "a whole number from 0 to 1024", lambda value: value in range(1025))
+    reaction: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
+    audits: float = parameter(0.0, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
+    costs: Any = None
 
     weighted = True
-    weighs_itself: ClassVar = True
+    takes_weights: ClassVar = True
+    watches_events: ClassVar = True
     binary: ClassVar = Kernels(
-        committee.margin, committee.learn, committee.score, note=committee.note, given=committee.learn_given
+        committee.margin, committee.learn, committee.score, observe=committee.observe, learn_given=committee.learn_given
     )
     multiclass: ClassVar = binary
+    is_local: ClassVar = False
 
     def check(self) -> None:
         super().check()
         if self.objective not in OBJECTIVES:
             raise InvalidParameter(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}.")
-        known = [member.name for member in LINE_UP]
+        known = [member.name for member in self._candidates()]
         unknown = [name for name in self._names() if name not in known]
         if unknown or not self._names():
             raise InvalidParameter(
                 f"members must be all or some of {', '.join(known)}, with commas between, got {self.members!r}."
             )
 
+    @property
+    def moves_threshold(self) -> bool:
+        return self.objective != "accuracy"
+
     def _names(self) -> list[str]:
         if self.members == "all":
-            return [member.name for member in LINE_UP]
+            return [member.name for member in self._candidates()]
         return [name.strip() for name in str(self.members).split(",") if name.strip()]
 
+    def _candidates(self) -> tuple[Member, ...]:
+        return MEMBERS + (CURVED_MEMBERS if self.curves > 0 else ())
+
     @property
-    def line_up(self) -> tuple[Member, ...]:
-        """The members."""
+    def roster(self) -> tuple[Member, ...]:
+        """The members, the curved ones last; where there are too many features for these, the others alone play."""
         names = self._names()
-        return tuple(member for member in LINE_UP if member.name in names)
+        return tuple(member for member in self._candidates() if member.name in names)
 
     def parameters(self) -> np.ndarray:
         head = [
             OBJECTIVES.index(self.objective), self.ratio, self.sharpness, self.importance, self.balancing,
-            self.predicted_part, self.midway,
+            self.predicted_part, self.midway, self.curves, self.reaction,
         ]  # fmt: skip
-        return np.array(head + [number for member in self.line_up for number in member.row], np.float64)
+        return np.array(head + [number for member in self.roster for number in member.row], np.float64)
+
+    def parameters_for(self, classes: np.ndarray) -> np.ndarray:
+        """``parameters``, followed by c_y of each class if the objective is the cost of mistakes (see ``classes``)."""
+        if self.objective != "cost":
+            return self.parameters()
+        by_class = None if self.costs is None else cost_matrix(self.costs, classes).sum(axis=1)
+        costs = np.array([1.0, self.ratio]) if by_class is None else by_class
+        return np.append(self.parameters(), costs * len(costs) / costs.sum())
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
-        return (*super().layout(n_classes), self.line_up, self.full, self.modest)
+        return (*super().layout(n_classes), self.roster, self.full, self.modest, self.curves)
 
     def kernels(self, n_classes: int) -> Kernels:
-        if self.objective == "cost" and n_classes > 2:
+        if self.objective == "cost" and self.costs is None and n_classes > 2:
             raise IncompatibleRules(
-                f"costs are those of the two kinds of mistakes between two classes and there are {n_classes}: use "
-                "another objective, such as balanced."
+                f"the costs fn and fp are for two classes and there are {n_classes}: name the classes, such as "
+                'costs={"fraud": {"ok": 9}}, or use another objective, such as balanced.'
             )
         return super().kernels(n_classes)
 
@@ -134,43 +170,74 @@ class Committee(UpdateRule):
     def start(self, n_features: int, n_classes: int) -> State:
         width = n_features + 1  # the constant
         vectors = n_classes if self.keeps_vector_per_class(n_classes) else 1
-        members = len(self.line_up)
-        covariances = sum(member.has_covariance for member in self.line_up) * vectors
+        flat = [member for member in self.roster if member.view != CURVED]
+        curved = self._curved_members(n_features, vectors)
+        members = len(flat) + len(curved)
+        covariances = sum(member.has_covariance for member in flat) * vectors
         if not (self.full and n_features <= MOST_FULL and covariances * width * width <= MOST_NUMBERS):
             covariances = 0
-        table = np.zeros((width, 2 * members + 2, vectors))
-        for place, member in enumerate(self.line_up):
+        table = np.zeros((width, 2 * len(flat) + 2, vectors))
+        for place, member in enumerate(flat):
             table[:, 2 * place + 1, :] = member.variance
         rows = covariances * width
-        head = members_at(n_classes) + PER_MEMBER * members
+        records = covariances_at(n_classes, members)
+        blocks = len(curved) * vectors * block_size(self.curves)
+        broadest = max(width, CAPACITY, self.curves + 1 if curved else 0)
         state = State(
             table=table,
             matrix=np.zeros((rows, width if rows else 0)),
             pending=np.zeros((rows, CAPACITY if rows else 0)),
-            extra=np.zeros(head + BLOCK * covariances),
+            extra=np.zeros(records + COVARIANCE_SIZE * covariances + blocks),
             scores=np.zeros(vectors),
             variances=np.zeros(members * vectors),
-            work=np.zeros((WORK_ROWS, max(width, CAPACITY))),
+            work=np.zeros((FREQUENCIES + n_features if curved else WORK_ROWS, broadest)),
         )
-        state.extra[CENTRED] = n_features <= MOST_CENTRED
-        state.extra[MODEST] = self.modest
-        state.extra[head - PER_MEMBER * members + VOICE : head : PER_MEMBER] = 1.0 / members
+        head = view_head(state)
+        head.is_centred = n_features <= MOST_CENTRED
+        head.is_modest = self.modest
+        for i in range(members):
+            view_member(state, i).vote = 1.0 / members
         for block in range(covariances):
-            variance = self.line_up[block // vectors].variance
+            variance = flat[block // vectors].variance
             np.fill_diagonal(state.matrix[block * width : (block + 1) * width], variance)
-            state.extra[head + BLOCK * block + 1] = variance
-        state.work[ALL].view(np.uint32)[:width] = np.arange(width)
+            state.extra[records:][: COVARIANCE_SIZE * covariances].view(COVARIANCE)[block].initial_variance = variance
+        state.work[ALL].view(np.uint32)[:broadest] = np.arange(broadest)
+        for member, own in self._curved_states(state):
+            np.fill_diagonal(own.matrix, member.variance)
+            view_covariance(own).initial_variance = member.variance
+        if curved:
+            frequencies, phases = draw_frequencies(n_features, self.curves)
+            state.work[FREQUENCIES:, : self.curves] = frequencies
+            state.work[PHASES, : self.curves] = phases
         return state
 
+    def _curved_members(self, n_features: int, vectors: int) -> list[Member]:
+        """The curved members, if there are few enough features and classes for them."""
+        curved = [member for member in self.roster if member.view == CURVED]
+        numbers = len(curved) * vectors * block_size(self.curves)
+        # If nobody else was named, they play whatever it costs.
+        fits = n_features <= MOST_CURVED and numbers <= MOST_CURVED_NUMBERS
+        return curved if fits or len(curved) == len(self.roster) else []
+
+    def _curved_states(self, state: State) -> Iterator[tuple[Member, State]]:
+        """Every curved member with each of its weight vectors, as views of ``state``."""
+        for place in range(n_flat(state), n_members(state)):
+            for vector in range(len(state.scores)):
+                yield self.roster[place], curved_state(state, place, vector, self.curves)
+
     def widen(self, state: State, kept: np.ndarray, n_features: int, n_classes: int) -> State:
-        """Beyond the number of features that are centred, members with standardised features begin anew."""
+        """Beyond the number of features that can be centred, members with standardised features start again. Beyond the
+        number for which there is a curved view, its members leave."""
         wider = self.start(n_features, n_classes)
         kept = np.append(kept, n_features)
         width, new_width = len(state.table), len(wider.table)
-        common = min(len(state.extra), len(wider.extra))
-        was_centred, is_centred = state.extra[CENTRED], wider.extra[CENTRED]
-        wider.extra[:common] = state.extra[:common]
-        wider.extra[CENTRED] = is_centred
+        members = n_members(wider)
+        was_centred, is_centred = view_head(state).is_centred, view_head(wider).is_centred
+        before, after = (covariances_at(n_classes, n_members(one)) for one in (state, wider))
+        wider.extra[:after] = state.extra[:after]  # fewer members: the first of them
+        view_head(wider).is_centred = is_centred
+        records = COVARIANCE_SIZE * (len(wider.matrix) // new_width)
+        wider.extra[after : after + records] = state.extra[before : before + records]
         wider.table[kept] = state.table
         for block in range(len(wider.matrix) // new_width if wider.matrix.size else 0):
             old, new = slice(block * width, (block + 1) * width), block * new_width
@@ -178,21 +245,27 @@ class Committee(UpdateRule):
             wider.pending[new + kept] = state.pending[old]
         if state.matrix.size and not wider.matrix.size:
             self._keep_diagonals(state, wider, kept)
+        if members == n_members(state):
+            wider.extra[blocks_at(wider) :] = state.extra[blocks_at(state) :]
+        else:
+            self._share_votes(wider)
         if was_centred != is_centred:
             self._begin_standardised(wider, n_classes)
         return wider
 
-    def loosen(self, state: State, share: float) -> None:
-        """Take every variance and covariance ``share`` of the way back to what it was at first."""
-        width, vectors = len(state.table), len(state.scores)
-        for place, member in enumerate(self.line_up):
-            variances = state.table[:, 2 * place + 1, :]
-            variances += share * (member.variance - variances)
-        state.matrix[...] *= 1.0 - share
-        state.pending[...] *= np.sqrt(1.0 - share)
-        for block in range(len(state.matrix) // width):
-            own = state.matrix[block * width : (block + 1) * width]
-            own[np.diag_indices(width)] += share * self.line_up[block // vectors].variance
+    def inflate_variances(self, state: State, share: float) -> None:
+        """S <- (1 - share) S + share S_0: move every covariance a share of the way back to what it was at first."""
+        inflate_members(self.parameters(), state, share)
+
+    def _share_votes(self, state: State) -> None:
+        """After members left: votes that sum to 1, and a leader among those who stayed."""
+        head, records = view_head(state), [view_member(state, i) for i in range(n_members(state))]
+        total = sum(record.vote for record in records)
+        for record in records:
+            record.vote = record.vote / total if total > 0.0 else 1.0 / len(records)
+        if head.leader >= len(records):
+            head.leader = np.argmin([record.loss for record in records])
+            head.leads_since = head.learned
 
     def _keep_diagonals(self, state: State, wider: State, kept: np.ndarray) -> None:
         width, vectors = len(state.table), len(state.scores)
@@ -204,34 +277,47 @@ class Committee(UpdateRule):
     def _begin_standardised(self, state: State, n_classes: int) -> None:
         fresh = self.start(len(state.table) - 1, n_classes)
         state.table[:, -2:, :] = 0.0
-        losses = state.extra[members_at(n_classes) + LOSS :: PER_MEMBER][: len(self.line_up)]
-        voices = state.extra[members_at(n_classes) + VOICE :: PER_MEMBER][: len(self.line_up)]
-        for place, member in enumerate(self.line_up):
+        head, records = view_head(state), [view_member(state, i) for i in range(n_members(state))]
+        losses, votes = (np.array([record[name] for record in records]) for name in ("loss", "vote"))
+        for place, member in enumerate(self.roster[: n_members(state)]):
             if member.view == STANDARD:
                 state.table[:, 2 * place : 2 * place + 2, :] = fresh.table[:, 2 * place : 2 * place + 2, :]
-                losses[place], voices[place] = losses.max(), 0.0
-        voices[:] = voices / voices.sum() if voices.sum() > 0.0 else 1.0 / len(voices)
-        if self.line_up[int(state.extra[LEADER])].view == STANDARD:  # of equal losses the first, which is not anew
-            state.extra[LEADER] = losses.argmin()
-            state.extra[SINCE] = state.extra[LEARNED]
+                losses[place], votes[place] = losses.max(), 0.0
+        votes[:] = votes / votes.sum() if votes.sum() > 0.0 else 1.0 / len(votes)
+        for record, loss, vote in zip(records, losses, votes, strict=True):
+            record.loss, record.vote = loss, vote
+        if self.roster[int(head.leader)].view == STANDARD:  # of equal losses the first, which did not restart
+            head.leader = losses.argmin()
+            head.leads_since = head.learned
 
     def coefficients(self, state: State) -> np.ndarray:
-        """The leader's weights, in terms of the events as it sees them; the constant's come last."""
-        return np.ascontiguousarray(state.table[:, 2 * int(state.extra[LEADER]), :].T)
+        """The leader's weights, for events in its own view; the constant's come last. A curved member has no weight for
+        a feature: if it leads, they are those of the best of the others, 0 if there is none."""
+        place, flat = int(view_head(state).leader), n_flat(state)
+        if flat == 0:
+            return np.zeros((len(state.scores), len(state.table)))
+        if place >= flat:
+            place = int(np.argmin([view_member(state, i).loss for i in range(flat)]))
+        return np.ascontiguousarray(state.table[:, 2 * place, :].T)
 
-    # --- what is said of it ------------------------------------------------------------------------------
+    # --- budget and report -------------------------------------------------------------------------------
 
-    def spread(self, budget: Any) -> Any:
-        """The budget, spread over the stream with some of it at the beginning, wherever the user left that open."""
-        return spread(budget)
+    def resolve_budget(self, budget: Any) -> Any:
+        """The budget to use: if the user left the spreading open, one that begins with a burst of labels."""
+        return resolve_budget(budget)
+
+    def least_explore(self, budget: Any) -> float:
+        """audits r for a share r of the events, 0 for a budget without one."""
+        share = float(budget.least_share())
+        return self.audits * share if share < 1.0 else 0.0
 
     def recall(self, state: State, predicted: int | None, correction: bool = False) -> None:
         sign = -1.0 if correction else 1.0
-        state.extra[PREDICTED_THEN] = 0.0 if predicted is None else sign * (predicted + 1.0)
+        view_head(state).predicted_then = 0.0 if predicted is None else sign * (predicted + 1.0)
 
     def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
-        note_evidence(state, committee.n_classes(state), answer, predicted, 1.0 / probability, -1.0)
+        count_bought(state, answer, predicted, 1.0 / probability, -1.0)
 
     def report(self, state: State, classes: np.ndarray) -> Report:
         """Who leads, since when, and how good the committee is."""
-        return report(self.line_up, state, classes)
+        return report(self.roster[: n_members(state)], state, classes)

@@ -1,4 +1,4 @@
-"""Query rules that hold the margin against its variance v: ask with certainty while the model is unsure of itself.
+"""Query rules that compare the margin with its variance v: ask with certainty while the model is unsure of itself.
 
     Variance               q = |p| - eta gamma v / (2 (gamma + v))              paper 3, Algorithm 1
                            1 if q <= 0, else delta / (delta + q)

@@ -6,6 +6,7 @@ from askance.learner.update.adaptive import (
     AdaptiveRegularizationDiagonal,
     AsymmetricAdaptive,
     AsymmetricAdaptiveDiagonal,
+    CostSensitiveAdaptive,
 )
 from askance.learner.update.confidence_weighted import ConfidenceWeighted
 from askance.learner.update.passive_aggressive import (
@@ -16,18 +17,24 @@ from askance.learner.update.passive_aggressive import (
     PredictionBasedPassiveAggressive,
 )
 from askance.learner.update.perceptron import Perceptron, UnevenMarginPerceptron
-from askance.learner.update.probit import Probit
+from askance.learner.update.probit import Probit, ProbitFull
 from askance.learner.update.second_order_perceptron import SecondOrderPerceptron, SecondOrderPerceptronDiagonal
-from askance.learner.update.sketch import AsymmetricAdaptiveSketched, AsymmetricAdaptiveSparseSketched
+from askance.learner.update.sketch import (
+    AsymmetricAdaptiveBlockSketched,
+    AsymmetricAdaptiveSketched,
+    AsymmetricAdaptiveSparseSketched,
+)
 
 __all__ = [
     "AdaptiveRegularization",
     "AdaptiveRegularizationDiagonal",
     "AsymmetricAdaptive",
+    "AsymmetricAdaptiveBlockSketched",
     "AsymmetricAdaptiveDiagonal",
     "AsymmetricAdaptiveSketched",
     "AsymmetricAdaptiveSparseSketched",
     "ConfidenceWeighted",
+    "CostSensitiveAdaptive",
     "CostSensitivePassiveAggressive",
     "DualAveraging",
     "MirrorDescent",
@@ -37,6 +44,7 @@ __all__ = [
     "Perceptron",
     "PredictionBasedPassiveAggressive",
     "Probit",
+    "ProbitFull",
     "SecondOrderPerceptron",
     "SecondOrderPerceptronDiagonal",
     "UnevenMarginPerceptron",

@@ -11,13 +11,21 @@ for the coordinates with x_i != 0; the others do not change. A feature seen ofte
 
 Multi-class (paper 2, §4.2.1): the class y of the answer has g = -x, its rival r has g = +x, each with sums of its own,
 and v = v_predicted + max over the other classes of v_i (Eq. 8).
+
+Costs, which paper 2 leaves to the future. With C(y, r), what it costs to predict r for an event of class y, in units of
+the cheapest mistake, the hinge loss of every rival weighs what the mistake costs, as in paper 4, Eq. 4:
+
+    l = max over r != y of C(y, r) max(0, 1 - (s_y - s_r)),     g_y = -C(y, r) x,  g_r = +C(y, r) x
+
+for the r of the maximum. For two classes with one vector g = -C(y, other) y x. If all mistakes cost the same, this is
+the rule without costs. Queries are the same: to weigh what is at stake in them was as often worse as better.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +37,7 @@ from askance.learner.state import Score, State
 RECIPROCAL = 1  # 1 / H_i
 SQUARES = 2  # q_i
 SUM = 3  # G_i, dual averaging only
+COSTS = 5  # where C begins in the parameters
 
 
 def rarity_and_length(parameters, state, event):
@@ -91,14 +100,14 @@ def descend(table, vector, event, label, ridge, rate, weight):
         table[column, WEIGHT, vector] -= weight * rate * gradient / ridged_root
 
 
-def learn_averaging(parameters, state, event, answer, said, weight):
+def learn_averaging(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
-    if sign(answer) * said.margin < 1.0:
+    if sign(answer) * prediction.margin < 1.0:
         average(state.table, 0, event, sign(answer), ridge, rate, weight)
 
 
-def learn_averaging_of_many(parameters, state, event, answer, said, weight):
+def learn_averaging_of_many(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
     rival = best_except(state.scores, answer)
@@ -107,20 +116,73 @@ def learn_averaging_of_many(parameters, state, event, answer, said, weight):
         average(state.table, rival, event, -1.0, ridge, rate, weight)
 
 
-def learn_descending(parameters, state, event, answer, said, weight):
+def learn_descending(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
-    if sign(answer) * said.margin < 1.0:
+    if sign(answer) * prediction.margin < 1.0:
         descend(state.table, 0, event, sign(answer), ridge, rate, weight)
 
 
-def learn_descending_of_many(parameters, state, event, answer, said, weight):
+def learn_descending_of_many(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
     rival = best_except(state.scores, answer)
     if hinge_loss(state.scores, answer, rival) > 0.0:
         descend(state.table, answer, event, 1.0, ridge, rate, weight)
         descend(state.table, rival, event, -1.0, ridge, rate, weight)
+
+
+def cost_of(parameters, n_classes, answer, predicted):
+    """C(y, r)."""
+    return parameters[COSTS + answer * n_classes + predicted]
+
+
+def costliest_rival(parameters, scores, answer):
+    """The class r with the largest C(y, r) max(0, 1 - (s_y - s_r)), the lowest of several, and C(y, r); or y and 0 if
+    all of these are 0."""
+    rival = answer
+    largest = 0.0
+    cost = 0.0
+    for vector in range(scores.size):
+        if vector != answer:
+            loss = cost_of(parameters, scores.size, answer, vector) * hinge_loss(scores, answer, vector)
+            if loss > largest:
+                rival, largest, cost = vector, loss, cost_of(parameters, scores.size, answer, vector)
+    return rival, cost
+
+
+def learn_averaging_costs(parameters, state, event, answer, prediction, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    if sign(answer) * prediction.margin < 1.0:
+        cost = cost_of(parameters, 2, answer, 1 - answer)
+        average(state.table, 0, event, cost * sign(answer), ridge, rate, weight)
+
+
+def learn_averaging_costs_of_many(parameters, state, event, answer, prediction, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    rival, cost = costliest_rival(parameters, state.scores, answer)
+    if rival != answer:
+        average(state.table, answer, event, cost, ridge, rate, weight)
+        average(state.table, rival, event, -cost, ridge, rate, weight)
+
+
+def learn_descending_costs(parameters, state, event, answer, prediction, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    if sign(answer) * prediction.margin < 1.0:
+        cost = cost_of(parameters, 2, answer, 1 - answer)
+        descend(state.table, 0, event, cost * sign(answer), ridge, rate, weight)
+
+
+def learn_descending_costs_of_many(parameters, state, event, answer, prediction, weight):
+    rate = parameters[0]  # eta
+    ridge = parameters[1]  # delta
+    rival, cost = costliest_rival(parameters, state.scores, answer)
+    if rival != answer:
+        descend(state.table, answer, event, cost, ridge, rate, weight)
+        descend(state.table, rival, event, -cost, ridge, rate, weight)
 
 
 def forget_squares(parameters, state, event):
@@ -156,6 +218,14 @@ def fade_squares(table: np.ndarray, share: float, ridge: float) -> None:
     table[:, RECIPROCAL] = 1.0 / (ridge + np.sqrt(table[:, SQUARES]))
 
 
+def kernels_for_costs(rule: DualAveraging | MirrorDescent, kernels: Kernels) -> Kernels:
+    """The kernels of a rule; if mistakes have costs, with the learning that weighs them."""
+    if rule.costs is None:
+        return kernels
+    one_vector, many = rule.with_costs
+    return kernels._replace(learn=one_vector if kernels is rule.binary else many)
+
+
 @dataclass
 class DualAveraging(UpdateRule):
     """Weigh the sum of all gradients feature by feature: rare features take large steps (DA).
@@ -172,6 +242,8 @@ class DualAveraging(UpdateRule):
         How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
     weighted : bool, default False
         Count an answer with its importance weight, 1 / probability of asking.
+    costs : optional
+        What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); only their ratios matter.
 
     Examples
     --------
@@ -186,16 +258,21 @@ class DualAveraging(UpdateRule):
     per_class: bool = False
     decay: float = share(1.0)
     weighted: bool = False
+    costs: Any = None
 
     binary: ClassVar = Kernels(linear_margin, learn_averaging, forget=forget_sums, score_and_length=rarity_and_length)
     multiclass: ClassVar = Kernels(
         best_of, learn_averaging_of_many, forget=forget_sums, score_and_length=rarity_and_length_of_many
     )
+    with_costs: ClassVar = (learn_averaging_costs, learn_averaging_costs_of_many)
+
+    def kernels(self, n_classes: int) -> Kernels:
+        return kernels_for_costs(self, super().kernels(n_classes))
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0, 0.0)
 
-    def loosen(self, state: State, share: float) -> None:
+    def inflate_variances(self, state: State, share: float) -> None:
         fade_squares(state.table, share, self.delta)
         state.table[:, SUM] = -state.table[:, WEIGHT] / (self.eta * state.table[:, RECIPROCAL])  # the weights stay
 
@@ -216,6 +293,8 @@ class MirrorDescent(UpdateRule):
         How much of what is known of a feature an answer keeps, in (0, 1]; below 1 the model follows a changing world.
     weighted : bool, default False
         Count an answer with its importance weight, 1 / probability of asking.
+    costs : optional
+        What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); only their ratios matter.
 
     Examples
     --------
@@ -230,6 +309,7 @@ class MirrorDescent(UpdateRule):
     per_class: bool = False
     decay: float = share(1.0)
     weighted: bool = False
+    costs: Any = None
 
     binary: ClassVar = Kernels(
         linear_margin, learn_descending, forget=forget_squares, score_and_length=rarity_and_length
@@ -237,9 +317,13 @@ class MirrorDescent(UpdateRule):
     multiclass: ClassVar = Kernels(
         best_of, learn_descending_of_many, forget=forget_squares, score_and_length=rarity_and_length_of_many
     )
+    with_costs: ClassVar = (learn_descending_costs, learn_descending_costs_of_many)
+
+    def kernels(self, n_classes: int) -> Kernels:
+        return kernels_for_costs(self, super().kernels(n_classes))
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0)
 
-    def loosen(self, state: State, share: float) -> None:
+    def inflate_variances(self, state: State, share: float) -> None:
         fade_squares(state.table, share, self.delta)

@@ -33,24 +33,24 @@ LEAST_VARIANCE = 1e-290
 
 def smallest_step(margin, variance, confidence):
     """alpha."""
-    spread = sqrt(variance)
+    deviation = sqrt(variance)
     psi = 1.0 + 0.5 * confidence * confidence
     zeta = 1.0 + confidence * confidence
-    root = hypot(0.5 * margin * confidence * confidence, spread * confidence * sqrt(zeta))
+    root = hypot(0.5 * margin * confidence * confidence, deviation * confidence * sqrt(zeta))
     if margin <= 0.0:
         return (root - margin * psi) / variance / zeta
-    shortfall = confidence * spread - margin
+    shortfall = confidence * deviation - margin
     if shortfall <= 0.0:
         return 0.0
-    return shortfall / variance * ((confidence * spread + margin) / (margin * psi + root))
+    return shortfall / variance * ((confidence * deviation + margin) / (margin * psi + root))
 
 
-def learn_confidently(parameters, state, event, answer, said, weight):
+def learn_confidently(parameters, state, event, answer, prediction, weight):
     confidence = parameters[0]  # phi
     variance = variance_of(state.table, event)
     if variance <= 0.0:
         return
-    step = weight * smallest_step(sign(answer) * said.margin, variance, confidence)
+    step = weight * smallest_step(sign(answer) * prediction.margin, variance, confidence)
     if step > 0.0:
         a = step * variance * confidence
         root_u = 2.0 * variance / (a + hypot(a, 2.0 * sqrt(variance)))
@@ -99,5 +99,5 @@ class ConfidenceWeighted(UpdateRule):
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0)
 
-    def loosen(self, state: State, share: float) -> None:
+    def inflate_variances(self, state: State, share: float) -> None:
         widen_variances(state.table, share, 1.0)

@@ -46,53 +46,53 @@ def soft_step(loss, squared_length, cap, weight):
 # --- two classes -----------------------------------------------------------------------------------------
 
 
-def learn_full(parameters, state, event, answer, said, weight):
-    loss = max(0.0, 1.0 - sign(answer) * said.margin)
+def learn_full(parameters, state, event, answer, prediction, weight):
+    loss = max(0.0, 1.0 - sign(answer) * prediction.margin)
     if loss > 0.0:
         add(state.table, 0, event, sign(answer) * full_step(loss, squared_norm(event), weight))
 
 
-def learn_capped(parameters, state, event, answer, said, weight):
+def learn_capped(parameters, state, event, answer, prediction, weight):
     cap = parameters[0]  # C
-    loss = max(0.0, 1.0 - sign(answer) * said.margin)
+    loss = max(0.0, 1.0 - sign(answer) * prediction.margin)
     if loss > 0.0:
         add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap, weight))
 
 
-def learn_soft(parameters, state, event, answer, said, weight):
+def learn_soft(parameters, state, event, answer, prediction, weight):
     cap = parameters[0]  # C
-    loss = max(0.0, 1.0 - sign(answer) * said.margin)
+    loss = max(0.0, 1.0 - sign(answer) * prediction.margin)
     if loss > 0.0:
         add(state.table, 0, event, sign(answer) * soft_step(loss, squared_norm(event), cap, weight))
 
 
-def learn_cost_sensitive(parameters, state, event, answer, said, weight):
+def learn_cost_sensitive(parameters, state, event, answer, prediction, weight):
     cap = parameters[0]  # C
     wanted = parameters[1] if answer == 1 else 1.0  # rho_y
-    loss = max(0.0, wanted - sign(answer) * said.margin)
+    loss = max(0.0, wanted - sign(answer) * prediction.margin)
     if loss > 0.0:
         add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap, weight))
 
 
-def learn_prediction_based(parameters, state, event, answer, said, weight):
+def learn_prediction_based(parameters, state, event, answer, prediction, weight):
     cap = parameters[0]  # C
     cost = parameters[1] if answer == 1 else 1.0  # rho_y
-    if said.predicted != answer:
-        loss = abs(said.margin) + sqrt(cost)
+    if prediction.predicted != answer:
+        loss = abs(prediction.margin) + sqrt(cost)
         add(state.table, 0, event, sign(answer) * capped_step(loss, squared_norm(event), cap, weight))
 
 
 # --- more classes ----------------------------------------------------------------------------------------
 
 
-def learn_full_of_many(parameters, state, event, answer, said, weight):
+def learn_full_of_many(parameters, state, event, answer, prediction, weight):
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
     if loss > 0.0:
         move_apart(state.table, answer, rival, event, full_step(loss, 2.0 * squared_norm(event), weight))
 
 
-def learn_capped_of_many(parameters, state, event, answer, said, weight):
+def learn_capped_of_many(parameters, state, event, answer, prediction, weight):
     cap = parameters[0]  # C
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)
@@ -100,7 +100,7 @@ def learn_capped_of_many(parameters, state, event, answer, said, weight):
         move_apart(state.table, answer, rival, event, capped_step(loss, 2.0 * squared_norm(event), cap, weight))
 
 
-def learn_soft_of_many(parameters, state, event, answer, said, weight):
+def learn_soft_of_many(parameters, state, event, answer, prediction, weight):
     cap = parameters[0]  # C
     rival = best_except(state.scores, answer)
     loss = hinge_loss(state.scores, answer, rival)

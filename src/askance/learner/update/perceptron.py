@@ -18,22 +18,22 @@ from askance.learner.rule import Kernels, UpdateRule, finite, positive
 from askance.learner.sparse import add, linear_margin, sign
 
 
-def learn_from_mistake(parameters, state, event, answer, said, weight):
-    if said.predicted != answer:
+def learn_from_mistake(parameters, state, event, answer, prediction, weight):
+    if prediction.predicted != answer:
         add(state.table, 0, event, weight * sign(answer))
 
 
-def learn_from_mistake_of_many(parameters, state, event, answer, said, weight):
-    if said.predicted != answer:
-        move_apart(state.table, answer, said.predicted, event, weight)
+def learn_from_mistake_of_many(parameters, state, event, answer, prediction, weight):
+    if prediction.predicted != answer:
+        move_apart(state.table, answer, prediction.predicted, event, weight)
 
 
-def learn_below_uneven_margin(parameters, state, event, answer, said, weight):
+def learn_below_uneven_margin(parameters, state, event, answer, prediction, weight):
     margin_positive = parameters[0]  # tau_pos
     margin_negative = parameters[1]  # tau_neg
     rate = parameters[2]  # eta
     wanted = margin_positive if answer == 1 else margin_negative
-    if sign(answer) * said.margin <= wanted:
+    if sign(answer) * prediction.margin <= wanted:
         add(state.table, 0, event, weight * rate * sign(answer))
 
 

@@ -35,8 +35,8 @@ def full_margin(parameters, state, event):
     return Score(side(margin), margin, variance)
 
 
-def learn_full(parameters, state, event, answer, said, weight):
-    if said.predicted != answer:
+def learn_full(parameters, state, event, answer, prediction, weight):
+    if prediction.predicted != answer:
         along = dot(state.table, event)
         variance = multiply(state, event)
         if variance > 0.0:
@@ -60,8 +60,8 @@ def diagonal_margin(parameters, state, event):
     return Score(side(margin), margin, variance)
 
 
-def learn_diagonal(parameters, state, event, answer, said, weight):
-    if said.predicted != answer:
+def learn_diagonal(parameters, state, event, answer, prediction, weight):
+    if prediction.predicted != answer:
         for i in range(event.start, event.stop):
             column = event.columns[i]
             value = event.values[i]
@@ -93,6 +93,7 @@ class SecondOrderPerceptron(UpdateRule):
     weighted: bool = False
 
     binary: ClassVar = Kernels(margin=full_margin, learn=learn_full, score=full_margin)
+    is_local: ClassVar = False
 
     def start(self, n_features: int, n_classes: int) -> State:
         return start_covariance(type(self).__name__, n_features, 1.0 / self.a)

@@ -19,6 +19,10 @@ matrix K = U U^T are dense, and an event costs O(m nnz + m^3). With a = U x^ and
     F = Gram-Schmidt of the rows of F under <f, g> = f K g^T,
     and with loss:   mu_bar += eta rho_y y x,    b -= eta rho_y y F^T diag(e_i / (1 + e_i)) F U x.
 
+Blocks. "One can update the sketch every m rounds to improve time complexity to O(md)" (the remark after Algorithm 5).
+``AsymmetricAdaptiveBlockSketched`` adds up the turns z x^^T / k of so many answers, with V standing still, and then
+orthonormalises V plus their sum; k and e_i run on with every answer.
+
 Notes
 -----
 Algorithm 7 leaves mu_bar alone when the loss is zero, although U has moved, and so changes mu without saying so.
@@ -36,25 +40,71 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from askance.learner.compile import on_its_own
+from askance.compile import no_inline
 from askance.learner.rule import Kernels, UpdateRule, parameter, positive, whole
 from askance.learner.sparse import WEIGHT, add, dot, linear_margin, side, sign, squared_norm
 from askance.learner.state import Score, State, fresh_state
 
 FIRST = 1  # number 0 of a feature is its weight; the sketch's rows follow
-CLOCK, ENERGY = 0, 1  # in state.extra: k, then e_1 .. e_m; SSOA3 goes on with b, F and K
-PROJECTION, TURNED, STEP = 0, 1, 2  # rows of state.work: a, z and a / k
 GRAM_LIMIT = 1e4
 LOST = 1e-3  # a row that keeps less than this of its length is orthogonalised again
 
 
-def familiarity(state, direction):
+class Sketch(NamedTuple):
+    """What a sketch of m directions keeps in ``state.extra``, beside the rows of V or U. SOA3 needs the first two."""
+
+    clock: np.ndarray
+    """k, alone in its array."""
+    energy: np.ndarray
+    """e_1 .. e_m."""
+    offset: np.ndarray
+    """b, of m numbers."""
+    turn: np.ndarray
+    """F, m x m."""
+    gram: np.ndarray
+    """K, m x m."""
+
+
+def view_sketch(state):
+    size = state.table.shape[1] - FIRST
+    offset = 1 + size
+    turn = offset + size
+    gram = turn + size * size
+    return Sketch(
+        state.extra[:1],
+        state.extra[1:offset],
+        state.extra[offset:turn],
+        state.extra[turn:gram].reshape(size, size),
+        state.extra[gram : gram + size * size].reshape(size, size),
+    )
+
+
+def sketch_numbers(size: int) -> int:
+    """How many numbers a sketch has: k, e, b, F and K."""
+    return 1 + 2 * size + 2 * size * size
+
+
+class Scratch(NamedTuple):
+    """The rows of ``state.work``, a number for each direction."""
+
+    projection: np.ndarray
+    """a = U x, or z = V x."""
+    turned: np.ndarray
+    """z = F a."""
+    step: np.ndarray
+    """a / k."""
+
+
+def view_scratch(state):
+    return Scratch(state.work[0], state.work[1], state.work[2])
+
+
+def familiarity(energy):
     """e / (1 + e)."""
-    energy = state.extra[ENERGY + direction]
     return energy / (1.0 + energy)
 
 
@@ -62,15 +112,16 @@ def familiarity(state, direction):
 
 
 def project(state, event):
-    """Put the products of the sketch's rows with x into ``state.work[PROJECTION]``."""
+    """Put the products of the sketch's rows with x into ``Scratch.projection``."""
     size = state.table.shape[1] - FIRST
+    projection = view_scratch(state).projection
     for direction in range(size):
-        state.work[PROJECTION, direction] = 0.0
+        projection[direction] = 0.0
     for i in range(event.start, event.stop):
         column = event.columns[i]
         value = event.values[i]
         for direction in range(size):
-            state.work[PROJECTION, direction] += state.table[column, FIRST + direction, 0] * value
+            projection[direction] += state.table[column, FIRST + direction, 0] * value
 
 
 def inner(table, one, other):
@@ -100,16 +151,18 @@ def orthonormalise(table):
             table[column, FIRST + direction, 0] *= scale
 
 
-@on_its_own
+@no_inline
 def turn_towards(state, event, regulariser, squared_length):
-    """V = orthonormalise(V + z x^^T / k), for z in ``state.work[TURNED]``.
+    """V = orthonormalise(V + z x^^T / k), for z in ``Scratch.turned``.
 
     The length of a row before orthonormalising does not matter, so rows that would become very long are scaled first.
     """
     size = state.table.shape[1] - FIRST
     root = sqrt(regulariser)
+    clock = view_sketch(state).clock[0]
+    turned = view_scratch(state).turned
     for direction in range(size):
-        step = state.work[TURNED, direction] / state.extra[CLOCK]
+        step = turned[direction] / clock
         scale = 1.0 / max(1.0, abs(step) * (sqrt(squared_length) / root))
         if scale < 1.0:
             for column in range(state.table.shape[0]):
@@ -119,36 +172,66 @@ def turn_towards(state, event, regulariser, squared_length):
     orthonormalise(state.table)
 
 
+@no_inline
+def turn_in_blocks(state, event, regulariser, every):
+    """Add z x^^T / k to ``state.pending``; with every so many answers V takes the sum and is orthonormalised."""
+    size = state.pending.shape[1]
+    waiting = state.extra.size - 1  # the last number counts the answers since then
+    root = sqrt(regulariser)
+    clock = view_sketch(state).clock[0]
+    turned = view_scratch(state).turned
+    for i in range(event.start, event.stop):
+        column = event.columns[i]
+        value = event.values[i] / root
+        for direction in range(size):
+            state.pending[column, direction] += (turned[direction] / clock) * value
+    state.extra[waiting] += 1.0
+    if state.extra[waiting] >= every:
+        state.extra[waiting] = 0.0
+        for column in range(state.table.shape[0]):
+            for direction in range(size):
+                state.table[column, FIRST + direction, 0] += state.pending[column, direction]
+                state.pending[column, direction] = 0.0
+        orthonormalise(state.table)
+
+
 # --- SOA3 ------------------------------------------------------------------------------------------------
 
 
 def sketched_score(parameters, state, event):
     margin = dot(state.table, event)
     project(state, event)
+    energy = view_sketch(state).energy
+    projection = view_scratch(state).projection
     variance = squared_norm(event)
-    for direction in range(state.table.shape[1] - FIRST):
-        variance -= familiarity(state, direction) * state.work[PROJECTION, direction] ** 2
+    for direction in range(energy.size):
+        variance -= familiarity(energy[direction]) * projection[direction] ** 2
     return Score(side(margin), margin, max(variance, 0.0))
 
 
-def learn_sketched(parameters, state, event, answer, said, weight):
+def learn_sketched(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     regulariser = parameters[1]  # gamma
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
-    size = state.table.shape[1] - FIRST
-    state.extra[CLOCK] += weight
+    sketch = view_sketch(state)
+    scratch = view_scratch(state)
+    size = sketch.energy.size
+    sketch.clock[0] += weight
     project(state, event)
     for direction in range(size):
-        turned = state.work[PROJECTION, direction] / sqrt(regulariser)
-        state.work[TURNED, direction] = weight * turned
-        state.extra[ENERGY + direction] += weight * turned * turned
-    turn_towards(state, event, regulariser, squared_norm(event))
-    if sign(answer) * said.margin < 1.0:
+        turned = scratch.projection[direction] / sqrt(regulariser)
+        scratch.turned[direction] = weight * turned
+        sketch.energy[direction] += weight * turned * turned
+    if state.pending.shape[1] > 0:
+        turn_in_blocks(state, event, regulariser, parameters[6])  # sketch_every
+    else:
+        turn_towards(state, event, regulariser, squared_norm(event))
+    if sign(answer) * prediction.margin < 1.0:
         step = weight * rate * importance * sign(answer)
         project(state, event)
         add(state.table, 0, event, step)
         for direction in range(size):
-            part = step * familiarity(state, direction) * state.work[PROJECTION, direction]
+            part = step * familiarity(sketch.energy[direction]) * scratch.projection[direction]
             for column in range(state.table.shape[0]):
                 state.table[column, WEIGHT, 0] -= part * state.table[column, FIRST + direction, 0]
 
@@ -156,102 +239,98 @@ def learn_sketched(parameters, state, event, answer, said, weight):
 # --- SSOA3: V = F U, mu = mu_bar + U^T b ---------------------------------------------------------------------
 
 
-def small_parts(state):
-    """b, F and K, as views of ``state.extra``."""
-    size = state.table.shape[1] - FIRST
-    first = ENERGY + size
-    offset = state.extra[first : first + size]
-    turn = state.extra[first + size : first + size + size * size].reshape(size, size)
-    gram = state.extra[first + size + size * size : first + size + 2 * size * size].reshape(size, size)
-    return offset, turn, gram
-
-
 def sparse_margin(parameters, state, event):
     along = dot(state.table, event)
     project(state, event)
-    offset, _, _ = small_parts(state)
+    projection = view_scratch(state).projection
+    offset = view_sketch(state).offset
     for direction in range(offset.size):
-        along += offset[direction] * state.work[PROJECTION, direction]
+        along += offset[direction] * projection[direction]
     return Score(side(along), along, 0.0)
 
 
 def sparse_score(parameters, state, event):
-    said = sparse_margin(parameters, state, event)
+    prediction = sparse_margin(parameters, state, event)
     turn_projection(state)
+    turned = view_scratch(state).turned
+    energy = view_sketch(state).energy
     variance = squared_norm(event)
-    for direction in range(state.table.shape[1] - FIRST):
-        variance -= familiarity(state, direction) * state.work[TURNED, direction] ** 2
-    return Score(said.predicted, said.margin, max(variance, 0.0))
+    for direction in range(energy.size):
+        variance -= familiarity(energy[direction]) * turned[direction] ** 2
+    return Score(prediction.predicted, prediction.margin, max(variance, 0.0))
 
 
 def turn_projection(state):
-    """z = F a."""
-    _, turn, _ = small_parts(state)
+    """z = F a, into ``Scratch.turned``."""
+    turn = view_sketch(state).turn
+    scratch = view_scratch(state)
     for direction in range(turn.shape[0]):
         total = 0.0
         for other in range(direction + 1):  # F is lower triangular
-            total += turn[direction, other] * state.work[PROJECTION, other]
-        state.work[TURNED, direction] = total
+            total += turn[direction, other] * scratch.projection[other]
+        scratch.turned[direction] = total
 
 
-def learn_sparsely(parameters, state, event, answer, said, weight):
+def learn_sparsely(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     regulariser = parameters[1]  # gamma
     importance = parameters[2] if answer == 1 else 1.0  # rho_y
     root = sqrt(regulariser)
     squared_length = squared_norm(event) / regulariser
-    state.extra[CLOCK] += weight
-    is_long = weight * squared_length / state.extra[CLOCK] > sqrt(GRAM_LIMIT)
+    sketch = view_sketch(state)
+    scratch = view_scratch(state)
+    size = sketch.energy.size
+    sketch.clock[0] += weight
+    is_long = weight * squared_length / sketch.clock[0] > sqrt(GRAM_LIMIT)
     if is_long:
         fold(state)
-    offset, turn, gram = small_parts(state)
-    size = offset.size
     project(state, event)
     turn_projection(state)
     for direction in range(size):
-        state.work[PROJECTION, direction] /= root
-        state.work[TURNED, direction] /= root
-        state.work[STEP, direction] = weight * state.work[PROJECTION, direction] / state.extra[CLOCK]
-        state.extra[ENERGY + direction] += weight * state.work[TURNED, direction] ** 2
-        state.work[TURNED, direction] *= weight
+        scratch.projection[direction] /= root
+        scratch.turned[direction] /= root
+        scratch.step[direction] = weight * scratch.projection[direction] / sketch.clock[0]
+        sketch.energy[direction] += weight * scratch.turned[direction] ** 2
+        scratch.turned[direction] *= weight
     if is_long:  # just folded: U = V, b = 0
         turn_towards(state, event, regulariser, squared_norm(event))
     else:
         move_sparsely(state, event, root, squared_length)
-    if sign(answer) * said.margin < 1.0:
+    if sign(answer) * prediction.margin < 1.0:
         step = weight * rate * importance * sign(answer)
         project(state, event)
         turn_projection(state)
         add(state.table, 0, event, step)
         for direction in range(size):
-            part = step * familiarity(state, direction) * state.work[TURNED, direction]
+            part = step * familiarity(sketch.energy[direction]) * scratch.turned[direction]
             for other in range(direction + 1):
-                offset[other] -= part * turn[direction, other]
-    if largest_entry(gram) > GRAM_LIMIT:
+                sketch.offset[other] -= part * sketch.turn[direction, other]
+    if largest_entry(sketch.gram) > GRAM_LIMIT:
         fold(state)
 
 
-@on_its_own
+@no_inline
 def move_sparsely(state, event, root, squared_length):
     """U and K take the step, mu_bar makes up for it, and F makes F U orthonormal again."""
-    offset, turn, gram = small_parts(state)
-    size = offset.size
+    sketch = view_sketch(state)
+    projection, _, step = view_scratch(state)
+    size = step.size
     along = 0.0
     for direction in range(size):
-        along += state.work[STEP, direction] * offset[direction]
+        along += step[direction] * sketch.offset[direction]
         for other in range(size):
-            gram[direction, other] += (
-                state.work[PROJECTION, direction] * state.work[STEP, other]
-                + state.work[STEP, direction] * state.work[PROJECTION, other]
-                + squared_length * state.work[STEP, direction] * state.work[STEP, other]
+            sketch.gram[direction, other] += (
+                projection[direction] * step[other]
+                + step[direction] * projection[other]
+                + squared_length * step[direction] * step[other]
             )
     for i in range(event.start, event.stop):
         column = event.columns[i]
         value = event.values[i] / root
         state.table[column, WEIGHT, 0] -= along * value
         for direction in range(size):
-            state.table[column, FIRST + direction, 0] += state.work[STEP, direction] * value
-    orthonormalise_turn(turn, gram)
+            state.table[column, FIRST + direction, 0] += step[direction] * value
+    orthonormalise_turn(sketch.turn, sketch.gram)
 
 
 def largest_entry(gram):
@@ -282,10 +361,10 @@ def orthonormalise_turn(turn, gram):
             turn[direction, k] *= scale
 
 
-@on_its_own
+@no_inline
 def fold(state):
     """mu_bar += U^T b, b = 0, U = F U orthonormalised, F = K = I: the same model, well conditioned again."""
-    offset, turn, gram = small_parts(state)
+    _, _, offset, turn, gram = view_sketch(state)
     size = offset.size
     for column in range(state.table.shape[0]):
         total = 0.0
@@ -342,14 +421,14 @@ class AsymmetricAdaptiveSketched(UpdateRule):
     sketch_seed: int = whole(0, least=0)
     weighted: bool = False
 
-    rests: ClassVar = False  # the sketch takes in every answer, whatever its loss
+    is_idempotent: ClassVar = False  # the sketch takes in every answer, whatever its loss
     binary: ClassVar = Kernels(margin=linear_margin, learn=learn_sketched, score=sketched_score)
+    is_local: ClassVar = False
 
     def start(self, n_features: int, n_classes: int) -> State:
         size = int(self.sketch_size)
-        state = fresh_state(
-            n_features, 1, (0.0,) * (FIRST + size), extra=ENERGY + 2 * size + 2 * size * size, work=(3, size)
-        )
+        scratch = (len(Scratch._fields), size)
+        state = fresh_state(n_features, 1, (0.0,) * (FIRST + size), extra=sketch_numbers(size), work=scratch)
         rows = np.random.default_rng(int(self.sketch_seed)).standard_normal((size, n_features))
         rows[n_features:] = 0.0  # there are no more directions than features; the rest of the sketch stays empty
         for direction in range(min(size, n_features)):
@@ -357,9 +436,9 @@ class AsymmetricAdaptiveSketched(UpdateRule):
                 rows[direction] -= (rows[:direction] @ rows[direction]) @ rows[:direction]
             rows[direction] /= np.linalg.norm(rows[direction])
         state.table[:, FIRST:, 0] = rows.T
-        _, turn, gram = small_parts(state)
-        np.fill_diagonal(turn, 1.0)
-        np.fill_diagonal(gram, 1.0)
+        sketch = view_sketch(state)
+        np.fill_diagonal(sketch.turn, 1.0)
+        np.fill_diagonal(sketch.gram, 1.0)
         return state
 
     def widen(self, state: State, kept: np.ndarray, n_features: int, n_classes: int) -> State:
@@ -371,6 +450,45 @@ class AsymmetricAdaptiveSketched(UpdateRule):
 
     def layout(self, n_classes: int) -> tuple[object, ...]:
         return (*super().layout(n_classes), self.sketch_size)
+
+
+@dataclass
+class AsymmetricAdaptiveBlockSketched(AsymmetricAdaptiveSketched):
+    """SOA3 whose sketch turns every so many answers: O(m d) per answer if that is m or more, rather than O(m^2 d).
+
+    Parameters
+    ----------
+    eta, gamma, rho, sketch_size, sketch_seed, weighted
+        As for ``AsymmetricAdaptiveSketched``.
+    sketch_every : int, default 5
+        After how many answers the directions are turned and orthonormalised.
+
+    Examples
+    --------
+    >>> import askance
+    >>> rule = AsymmetricAdaptiveBlockSketched(sketch_size=2, sketch_every=2)
+    >>> clf = askance.ActiveClassifier(update=rule, query=askance.queries.AsymmetricVariance(), classes=[-1, 1])
+    >>> clf.partial_fit([[3.0, 4.0]], [1]).coef_.round(4)
+    array([[-0.1976,  0.4902]])
+    """
+
+    sketch_every: int = whole(5, least=1)
+
+    def start(self, n_features: int, n_classes: int) -> State:
+        return self._with_blocks(super().start(n_features, n_classes))
+
+    def widen(self, state: State, kept: np.ndarray, n_features: int, n_classes: int) -> State:
+        wider = super().widen(state, kept, n_features, n_classes)
+        wider = wider._replace(pending=np.zeros((n_features, state.pending.shape[1])))
+        wider.pending[kept] = state.pending
+        return wider
+
+    @staticmethod
+    def _with_blocks(state: State) -> State:
+        size = state.table.shape[1] - FIRST
+        return state._replace(
+            pending=np.zeros((len(state.table), size)), extra=np.concatenate([state.extra, np.zeros(1)])
+        )
 
 
 @dataclass
@@ -391,7 +509,8 @@ class AsymmetricAdaptiveSparseSketched(AsymmetricAdaptiveSketched):
     """
 
     binary: ClassVar = Kernels(margin=sparse_margin, learn=learn_sparsely, score=sparse_score)
+    is_local: ClassVar = True  # but for the fold, once in a long while
 
     def coefficients(self, state: State) -> np.ndarray:
-        offset, _, _ = small_parts(state)
+        offset = view_sketch(state).offset
         return (state.table[:, WEIGHT, 0] + state.table[:, FIRST:, 0] @ offset)[np.newaxis]

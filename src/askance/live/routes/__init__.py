@@ -1,13 +1,12 @@
-"""The requests the service answers, a file per subject."""
+"""The requests the service answers, a file per subject: every file here is loaded."""
 
 from __future__ import annotations
 
-import importlib
-
-SUBJECTS = ("health", "events", "asks", "answers", "stats", "data", "admin", "pages")
+import pkgutil
+from importlib import import_module
 
 
 def load() -> None:
     """Make every route known."""
-    for name in SUBJECTS:
-        importlib.import_module(f"askance.live.routes.{name}")
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        import_module(module.name)

@@ -4,68 +4,75 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from starlette.responses import Response
+from msgspec import Meta
 
 from askance.live.auth import note
 from askance.live.clock import iso
+from askance.live.engine_state import UPSERT, EngineState
 from askance.live.problems import Problem
 from askance.live.rebuild import rebuild
-from askance.live.routing import Request, json_response, route
+from askance.live.routing import Request, route
+from askance.live.schemas import NEWEST, Paging
 from askance.live.service import Service
-from askance.live.state import UPSERT, State
 from askance.live.store.database import Session
+
+Entry = TypedDict("Entry", {"seq": int, "time": str, "actor": str, "action": str, "detail": dict[str, Any]})
+AuditLog = TypedDict("AuditLog", {"entries": list[Entry], "next": str | None})
+ModelState = TypedDict(
+    "ModelState", {"paused": bool, "model": int, "left_out": NotRequired[int], "digest": NotRequired[str]}
+)
+
+
+class AuditPage(Paging):
+    """Which entries of the audit log."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many.")] = 200
 
 
 @route("GET", "/v1/audit", "admin")
-async def audit(service: Service, request: Request) -> Response:
-    """Who did what: tokens, logins, pauses, rebuilds, imports; newest first."""
-    limit = request.whole_number("limit", 200, 1, 1000)
+async def audit(service: Service, request: Request, query: AuditPage) -> AuditLog:
+    """Who did what: tokens, logins, what was replaced or taken back, pauses, rebuilds, imports; newest first."""
+    limit, before = query.limit, int(query.cursor or NEWEST)
     rows = await service.read(
         lambda session: session.all(
-            "SELECT seq, time, actor, action, detail FROM audit_log ORDER BY seq DESC LIMIT ?", (limit,)
+            "SELECT seq, time, actor, action, detail FROM audit_log WHERE seq < ? ORDER BY seq DESC LIMIT ?",
+            (before, limit + 1),
         )
     )
-    entries = [
+    entries: list[Entry] = [
         {"seq": seq, "time": iso(time), "actor": actor, "action": action, "detail": json.loads(detail)}
-        for seq, time, actor, action, detail in rows
+        for seq, time, actor, action, detail in rows[:limit]
     ]
-    return json_response({"entries": entries})
+    return {"entries": entries, "next": str(rows[limit - 1][0]) if len(rows) > limit else None}
 
 
-async def _set_paused(service: Service, request: Request, paused: bool) -> Response:
-    request.object()
-    actor = request.user.name
-
-    def work(session: Session, state: State) -> dict[str, Any]:
-        session.execute(UPSERT, ("paused", "1" if paused else "0"))
-        note(session, state.clock.now(), actor, "model pause" if paused else "model resume", {})
-        state.paused = paused
-        return {"paused": paused, "model": state.learned}
-
-    return json_response(await service.engine.do(work))
+def _set_paused(session: Session, state: EngineState, actor: str, paused: bool) -> ModelState:
+    session.execute(UPSERT, ("paused", "1" if paused else "0"))
+    note(session, state.clock.now(), actor, "model pause" if paused else "model resume", {})
+    state.paused = paused
+    return {"paused": paused, "model": state.learned}
 
 
 @route("POST", "/v1/model/pause", "admin")
-async def pause(service: Service, request: Request) -> Response:
+async def pause(service: Service, request: Request) -> ModelState:
     """Stop learning; events are predicted, questions asked and answers kept."""
-    return await _set_paused(service, request, True)
+    return await service.do(_set_paused, request.user.name, True)
 
 
 @route("POST", "/v1/model/resume", "admin")
-async def resume(service: Service, request: Request) -> Response:
+async def resume(service: Service, request: Request) -> ModelState:
     """Go on learning, with the answers that came meanwhile first."""
-    return await _set_paused(service, request, False)
+    return await service.do(_set_paused, request.user.name, False)
 
 
 @route("POST", "/v1/model/rebuild", "admin")
-async def rebuild_model(service: Service, request: Request) -> Response:
+async def rebuild_model(service: Service, request: Request) -> ModelState:
     """Make the model anew from the log, without the answers that were taken back after they were learned."""
-    request.object()
     if service.rebuilding.locked():
         raise Problem("busy", "a rebuild is under way already.", headers={"Retry-After": "10"})
     async with service.rebuilding:
         loop = asyncio.get_running_loop()
-        done = await loop.run_in_executor(None, rebuild, service.engine, request.user.name)
-    return json_response(done)
+        done: Any = await loop.run_in_executor(None, rebuild, service.engine, request.user.name)
+    return done

@@ -2,76 +2,142 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
-from starlette.responses import Response
+from msgspec import Meta
 
-from askance.live import answers
+from askance.live import corrections
 from askance.live.clock import iso
-from askance.live.ingest import name_of
-from askance.live.problems import Problem
-from askance.live.routing import Request, json_response, route
+from askance.live.engine_state import EngineState
+from askance.live.labels import class_of, give_label
+from askance.live.problems import Problem, attempt
+from askance.live.routes.asks import Question
+from askance.live.routing import Items, Request, do_in_turn, route
+from askance.live.schemas import NEWEST, ClassName, Name, Paging, RequestBody
 from askance.live.service import Service
-from askance.live.state import State
-from askance.live.store.database import Row, Session
+from askance.live.states import TAKEN_BACK
+from askance.live.store.database import Session
+from askance.live.store.rows import Query
 
-ANSWER = (
-    "a.seq, a.id, a.kind, a.ask, e.id, a.label, a.reason, e.predicted, a.state, a.annotator, a.ms, a.comment, "
-    "a.created, e.fields FROM answers a JOIN events e ON e.seq = a.event"
-)
 LONGEST_SUMMARY = 120
+LABELS_AT_ONCE = 100
+
+
+class AnswerWithEvent(NamedTuple):
+    """An answer, a label or a skip, and what is shown of its event."""
+
+    seq: int
+    id: str
+    kind: Literal["answer", "label", "skip"]
+    ask: int | None
+    event_id: str
+    label: int | None
+    reason: str | None
+    predicted: int
+    state: Literal["waiting", "learned", "extra", "undone", "superseded", "skipped"]
+    annotator: str
+    ms: int | None
+    comment: str | None
+    created: float
+    fields: str
+
+
+def _query(rest: str) -> Query[AnswerWithEvent]:
+    return Query(AnswerWithEvent, "answers a JOIN events e ON e.seq = a.event", rest, event_id="e.id")
+
+
+NEWEST_OF_ALL = _query("WHERE a.seq < ? ORDER BY a.seq DESC LIMIT ?")
+NEWEST_OF_ONE = _query("WHERE a.seq < ? AND a.annotator = ? ORDER BY a.seq DESC LIMIT ?")
+OF_EVENT = _query("WHERE a.event = ? ORDER BY a.seq")
+
+Answer = TypedDict("Answer", {
+    "answer_id": str, "kind": Literal["answer", "label", "skip"], "ask": int | None, "event": str, "label": str | None,
+    "reason": str | None, "predicted": str,
+    "state": Literal["waiting", "learned", "extra", "undone", "superseded", "skipped"], "annotator": str,
+    "ms": int | None, "comment": str | None, "created": str, "undoable": bool, "summary": str,
+})  # fmt: skip
+Answers = TypedDict("Answers", {"answers": list[Answer], "next": str | None})
+Undone = TypedDict("Undone", {
+    "answer_id": str, "outcome": Literal["withdrawn", "correction", "already_undone"], "ask": Question | None,
+})  # fmt: skip
+Labeled = TypedDict("Labeled", {
+    "label_id": str, "event": str, "label": str, "outcome": Literal["accepted", "extra"], "learn_at": str | None,
+    "duplicate": bool,
+})  # fmt: skip
+LabeledBatch = TypedDict("LabeledBatch", {"items": list[dict[str, Any]], "errors": int})
+
+
+AnswerId = Annotated[str, Meta(min_length=1, description="The answer's id.")]
+
+
+class AnswersPage(Paging):
+    """Which answers."""
+
+    mine: Annotated[Literal[0, 1], Meta(description="1: one's own; 0: everybody's (scope admin).")] = 1
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many.")] = 50
+
+
+class NewLabel(RequestBody):
+    """A label for an event."""
+
+    example = '{"event": "m-1", "label": "spam"}'
+    identifier = "event"
+
+    event: Annotated[Name, Meta(description="The event's id.")]
+    label: ClassName
+    label_id: Annotated[
+        Name | None,
+        Meta(description="Made up where it is missing; by one, a repetition is known even after a correction."),
+    ] = None
+    replace: Annotated[bool, Meta(description="Correct an earlier label: one's own, or (scope review) anybody's.")] = (
+        False
+    )
 
 
 @route("GET", "/v1/answers", "label")
-async def history(service: Service, request: Request) -> Response:
+async def history(service: Service, request: Request, query: AnswersPage) -> Answers:
     """Answers, newest first: one's own with mine=1, else (admin) everybody's."""
-    query, user = request.query(), request.user
-    limit = request.whole_number("limit", 50, 1, 200)
-    cursor = query.get("cursor") or "999999999999999"
-    if not re.fullmatch(r"[0-9]{1,15}", cursor):
-        raise Problem("invalid", "'cursor' must be the 'next' of the page before.", field="cursor")
-    mine = request.whole_number("mine", 1, 0, 1) == 1
+    user, limit, mine = request.user, query.limit, bool(query.mine)
+    cursor = int(query.cursor or NEWEST)
     if not mine and not user.may("admin"):
         raise Problem("forbidden", "other people's answers need the scope 'admin'.")
     state = service.engine.state
 
-    def look(session: Session) -> list[Row]:
-        only = "AND a.annotator = ?" if mine else ""
-        values = [int(cursor), *([user.name] if mine else []), limit + 1]
-        return session.all(f"SELECT {ANSWER} WHERE a.seq < ? {only} ORDER BY a.seq DESC LIMIT ?", values)
+    def look(session: Session) -> Answers:
+        if mine:
+            rows = NEWEST_OF_ONE.all(session, (cursor, user.name, limit + 1))
+        else:
+            rows = NEWEST_OF_ALL.all(session, (cursor, limit + 1))
+        recent = corrections.UNDOABLE if cursor == NEWEST else 0
+        shown = [describe_answer(state, row, place < recent) for place, row in enumerate(rows[:limit])]
+        return {"answers": shown, "next": str(rows[limit - 1].seq) if len(rows) > limit else None}
 
-    rows = await service.read(look)
-    recent = answers.UNDOABLE if cursor == "999999999999999" else 0
-    shown = [answer_shown(state, row, place < recent) for place, row in enumerate(rows[:limit])]
-    return json_response({"answers": shown, "next": str(rows[limit - 1][0]) if len(rows) > limit else None})
+    return await service.read(look)
 
 
-def answers_of_event(session: Session, state: State, event: int) -> list[dict[str, Any]]:
+def answers_of_event(session: Session, state: EngineState, event: int) -> list[Answer]:
     """Every answer to one event, oldest first."""
-    rows = session.all(f"SELECT {ANSWER} WHERE a.event = ? ORDER BY a.seq", (event,))
-    return [answer_shown(state, row, False) for row in rows]
+    return [describe_answer(state, row, False) for row in OF_EVENT.all(session, (event,))]
 
 
-def answer_shown(state: State, row: Row, recent: bool) -> dict[str, Any]:
+def describe_answer(state: EngineState, answer: AnswerWithEvent, recent: bool) -> Answer:
     """An answer as a client sees it."""
-    _, identifier, kind, ask, event, label, reason, predicted, status, annotator, ms, comment, created, fields = row
     return {
-        "answer_id": identifier,
-        "kind": kind,
-        "ask": ask,
-        "event": event,
-        "label": None if label is None else state.classes[label],
-        "reason": reason,
-        "predicted": state.classes[predicted],
-        "state": status,
-        "annotator": annotator,
-        "ms": ms,
-        "comment": comment,
-        "created": iso(created),
-        "undoable": recent and status not in ("undone", "superseded"),
-        "summary": summary(msgspec.json.decode(fields)),
+        "answer_id": answer.id,
+        "kind": answer.kind,
+        "ask": answer.ask,
+        "event": answer.event_id,
+        "label": None if answer.label is None else state.classes[answer.label],
+        "reason": answer.reason,
+        "predicted": state.classes[answer.predicted],
+        "state": answer.state,
+        "annotator": answer.annotator,
+        "ms": answer.ms,
+        "comment": answer.comment,
+        "created": iso(answer.created),
+        "undoable": recent and answer.state not in TAKEN_BACK,
+        "summary": summary(msgspec.json.decode(answer.fields)),
     }
 
 
@@ -90,70 +156,28 @@ def _plain(value: Any) -> str:
 
 
 @route("POST", "/v1/answers/{answer}/undo", "label")
-async def undo(service: Service, request: Request) -> Response:
-    """Take back one of one's last 50 answers or skips; the question comes back."""
-    request.object()
-    name, identifier = request.user.name, request.parameters["answer"]
-    return json_response(await service.engine.do(lambda session, state: answers.undo(session, state, name, identifier)))
+async def undo(service: Service, request: Request, answer: AnswerId) -> Undone:
+    """Take back one of one's last 50 answers or skips, or (review) anybody's; the question comes back."""
+    return await service.do(corrections.undo, request.user.name, answer, request.user.may("review"))
 
 
-@route("POST", "/v1/labels", "label")
-async def labels(service: Service, request: Request) -> Response:
+@route("POST", "/v1/labels", "label", body_bytes=None)
+async def labels(service: Service, request: Request, body: Items[NewLabel]) -> Labeled | LabeledBatch:
     """Labels by event id from any source, one or many; one that the source gave already changes nothing."""
-    most = service.config.server.batch_events
-    items = request.documents(most)
-    single = isinstance(items, dict)
-    items = [items] if single else items
-    if not isinstance(items, list) or len(items) > most:
-        raise Problem("invalid", f"the body must be a label, or an array of at most {most:,}.")
-    outcomes = await label_batch(service, items, request.user.name)
-    if single:
-        if isinstance(outcomes[0], Problem):
-            raise outcomes[0]
-        return json_response(outcomes[0])
-    results = [_result(outcome, item) for outcome, item in zip(outcomes, items, strict=True)]
-    return json_response({"items": results, "errors": sum(item["status"] >= 400 for item in results)})
+    parts = [body.items[first : first + LABELS_AT_ONCE] for first in range(0, len(body.items), LABELS_AT_ONCE)]
+    by, may_review = request.user.name, request.user.may("review")
+    outcomes = await do_in_turn(parts, lambda part: service.do(_label_all, part, by, may_review))
+    if body.is_single:
+        return body.only(outcomes)
+    results = body.report(outcomes, lambda outcome: 200)
+    return {"items": results, "errors": sum(item["status"] >= 400 for item in results)}
 
 
-def _result(outcome: dict[str, Any] | Problem, item: Any) -> dict[str, Any]:
-    if isinstance(outcome, Problem):
-        given = item.get("event") if isinstance(item, dict) else None
-        return {"status": outcome.status, "event": given, "code": outcome.code, "detail": outcome.detail}
-    return {"status": 200, **outcome}
+def _label_all(
+    session: Session, state: EngineState, items: list[NewLabel | Problem], source: str, may_review: bool
+) -> list[dict[str, Any] | Problem]:
+    def label(item: NewLabel) -> dict[str, Any]:
+        place, identifier = class_of(state, item.label), item.label_id.value if item.label_id else None
+        return give_label(session, state, source, item.event.value, place, identifier, item.replace, may_review)
 
-
-async def label_batch(service: Service, items: list[Any], source: str) -> list[dict[str, Any] | Problem]:
-    """Give labels, an outcome each."""
-
-    def work(session: Session, state: State) -> list[dict[str, Any] | Problem]:
-        outcomes: list[dict[str, Any] | Problem] = []
-        for item in items:
-            try:
-                outcomes.append(answers.label(session, state, source, *_read(item, state)))
-            except Problem as problem:
-                outcomes.append(problem)
-        return outcomes
-
-    result: list[dict[str, Any] | Problem] = await service.engine.do(work)
-    return result
-
-
-NAMES = frozenset(("event", "label", "label_id", "replace"))
-
-
-def _read(item: Any, state: State) -> tuple[str, int, str | None, bool]:
-    if isinstance(item, Problem):
-        raise item
-    if not isinstance(item, dict) or not NAMES.issuperset(item):
-        raise Problem("invalid", 'a label is an object such as {"event": "m-1", "label": "spam"}.')
-    event = name_of(item.get("event"), "'event'")
-    place = state.place_of.get(item["label"]) if isinstance(item.get("label"), str) else None
-    if place is None:
-        known = ", ".join(state.classes[:20])
-        raise Problem("unknown_label", f"'label' must be one of {known}; got {str(item.get('label'))[:40]!r}.")
-    identifier = item.get("label_id")
-    if identifier is not None:
-        identifier = name_of(identifier, "'label_id'")
-    if not isinstance(item.get("replace", False), bool):
-        raise Problem("invalid", "'replace' must be true or false.")
-    return event, place, identifier, item.get("replace", False)
+    return [attempt(label, item) for item in items]

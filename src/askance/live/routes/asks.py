@@ -3,31 +3,103 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 from uuid import uuid4
 
+from msgspec import Meta
 from starlette.responses import Response
 
 from askance.live import answers, queue
-from askance.live.answers import SKIPS, Given
-from askance.live.ingest import digest_of, name_of
-from askance.live.problems import Problem
-from askance.live.routing import Request, json_response, route
+from askance.live.answers import Submission
+from askance.live.ingest import digest_of
+from askance.live.labels import class_of
+from askance.live.routing import Request, route
+from askance.live.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
 from askance.live.service import Service
 
 MOST_AT_ONCE = 10
 LONGEST_COMMENT = 2_000
 DAY_MS = 86_400_000
 
+Why = TypedDict("Why", {"code": Literal["uncertain", "audit", "cold_start"], "probability": float, "text": str})
+Effect = TypedDict("Effect", {"field": str, "word": str | None, "effect": float})
+Question = TypedDict("Question", {
+    "id": int, "token": LeaseToken, "deadline": str, "seconds_left": float, "event": dict[str, Any],
+    "suggestion": Annotated[
+        dict[str, Any] | None, Meta(description="Nothing for random samples: they are blind.")
+    ],
+    "why": Why, "audit": bool, "explanation": list[Effect], "skips": int, "created": str,
+})  # fmt: skip
+Lengths = TypedDict("Lengths", {"open": int, "leased": int, "parked": int})
+Questions = TypedDict("Questions", {"asks": list[Question], "queue": Lengths})
+Answered = TypedDict("Answered", {
+    "answer_id": str, "ask": int, "event": str, "label": str, "outcome": Literal["accepted", "extra"],
+    "stale_token": bool, "learn_at": str | None,
+})  # fmt: skip
+Skipped = TypedDict("Skipped", {
+    "answer_id": str, "ask": int, "event": str, "reason": str,
+    "outcome": Literal["returned", "parked", "closed", "later", "extra"],
+})  # fmt: skip
+Renewed = TypedDict("Renewed", {"ask": int, "token": LeaseToken, "deadline": str, "seconds_left": float})
+Released = TypedDict("Released", {"ask": int, "outcome": Literal["released", "stale"]})
 
-@route("POST", "/v1/asks/next", "label")
-async def next_asks(service: Service, request: Request) -> Response:
+
+class NextAsks(QueryString):
+    """How many questions, and which not."""
+
+    n: Annotated[int, Meta(ge=1, le=MOST_AT_ONCE, description="How many.")] = 1
+    exclude: Annotated[
+        str, Meta(description="Numbers of asks, with commas between, that the client holds already.")
+    ] = ""
+
+
+class GiveAnswer(RequestBody):
+    """An answer to a question."""
+
+    example = '{"answer_id": "a-1", "token": "17.1", "label": "spam"}'
+
+    answer_id: Annotated[
+        Name,
+        Meta(
+            title=f"{Name.schema['title']}, that you make, such as a UUID, so that a retry counts once",
+            description="The same one gives the same response for ever.",
+        ),
+    ]
+    token: LeaseToken
+    label: ClassName
+    ms: Annotated[Annotated[int, Meta(ge=0, le=DAY_MS)] | None, Meta(description="How many milliseconds it took.")] = (
+        None
+    )
+    comment: Annotated[str, Meta(max_length=LONGEST_COMMENT)] | None = None
+    supersedes: Annotated[Name | None, Meta(description="The answer_id of the answer that this one corrects.")] = None
+
+
+class SkipAsk(RequestBody):
+    """A question that is not answered."""
+
+    example = '{"token": "17.1", "reason": "unsure"}'
+
+    token: LeaseToken
+    reason: Literal["unsure", "bad_data", "later"]
+    answer_id: Annotated[Name | None, Meta(description="Made up where it is missing.")] = None
+
+
+class Lease(RequestBody):
+    """A question in one's hands."""
+
+    example = '{"token": "17.1"}'
+
+    token: LeaseToken
+
+
+NO_QUESTION = "No question now; X-Askance-Reason and X-Askance-Detail say why."
+
+
+@route("POST", "/v1/asks/next", "label", also={204: (NO_QUESTION, None)})
+async def next_asks(service: Service, request: Request, query: NextAsks) -> Questions | Response:
     """Lease questions; those leased to the caller already come first. 204 with the reason where there is none."""
-    n = request.whole_number("n", 1, 1, MOST_AT_ONCE)
-    request.object()
-    held = frozenset(int(text) for text in re.findall(r"[0-9]{1,15}", request.query().get("exclude", "")[:2000]))
-    name = request.user.name
-    found = await service.engine.do(lambda session, state: queue.next_asks(session, state, name, n, held))
+    held = frozenset(int(text) for text in re.findall(r"[0-9]{1,15}", query.exclude[:2000]))
+    found = await service.do(queue.next_asks, request.user.name, query.n, held)
     if isinstance(found, queue.Nothing):
         headers = {
             "X-Askance-Reason": found.reason,
@@ -35,82 +107,37 @@ async def next_asks(service: Service, request: Request) -> Response:
             "Retry-After": str(found.seconds),
         }
         return Response(status_code=204, headers=headers)
-    return json_response({"asks": found[0], "queue": found[1]})
-
-
-def _number(request: Request) -> int:
-    text = request.parameters["ask"]
-    if not re.fullmatch(r"[0-9]{1,15}", text):
-        raise Problem("unknown_ask", f"there is no ask {text[:40]!r}.")
-    return int(text)
-
-
-def _token(body: dict[str, Any]) -> str:
-    token = body.get("token")
-    if not isinstance(token, str) or not re.fullmatch(r"[0-9]{1,18}\.[0-9]{1,18}", token):
-        raise Problem("invalid", "'token' must be the token that came with the ask, such as '17.1'.", field="token")
-    return token
+    return {"asks": found[0], "queue": found[1]}
 
 
 @route("POST", "/v1/asks/{ask}/answer", "label")
-async def answer(service: Service, request: Request) -> Response:
+async def answer(service: Service, request: Request, ask: AskNumber, body: GiveAnswer) -> Answered:
     """Answer a question. The same answer_id gives the same response for ever."""
-    body = request.object("answer_id", "token", "label", "ms", "comment", "supersedes")
-    number, name = _number(request), request.user.name
-    label = service.engine.state.place_of.get(body["label"]) if isinstance(body.get("label"), str) else None
-    if label is None:
-        known = ", ".join(service.engine.state.classes[:20])
-        raise Problem(
-            "unknown_label", f"'label' must be one of {known}; got {str(body.get('label'))[:40]!r}.", field="label"
-        )
-    ms, comment, supersedes = body.get("ms"), body.get("comment"), body.get("supersedes")
-    if ms is not None and (not isinstance(ms, int) or isinstance(ms, bool) or not 0 <= ms <= DAY_MS):
-        raise Problem("invalid", f"'ms' must be a whole number of milliseconds from 0 to {DAY_MS}.", field="ms")
-    if comment is not None and (not isinstance(comment, str) or len(comment) > LONGEST_COMMENT):
-        raise Problem("invalid", f"'comment' must be a text of at most {LONGEST_COMMENT} characters.", field="comment")
-    if supersedes is not None:
-        supersedes = name_of(supersedes, "'supersedes'")
-    if "answer_id" not in body:
-        raise Problem(
-            "invalid",
-            "'answer_id' is missing: make one, such as a UUID, so that a retry counts once.",
-            field="answer_id",
-        )
-    identifier = name_of(body["answer_id"], "'answer_id'")
-    digest = digest_of([name, number, body.get("label"), supersedes])
-    given = Given(identifier, digest, _token(body), label, None, ms, comment, supersedes)
-    return json_response(
-        await service.engine.do(lambda session, state: answers.answer(session, state, name, number, given))
-    )
+    name = request.user.name
+    label = class_of(service.engine.state, body.label)
+    supersedes = body.supersedes.value if body.supersedes else None
+    digest = digest_of([name, ask, body.label, supersedes])
+    given = Submission(body.answer_id.value, digest, body.token, label, None, body.ms, body.comment, supersedes)
+    return await service.do(answers.answer, name, ask, given, request.user.may("review"))
 
 
 @route("POST", "/v1/asks/{ask}/skip", "label")
-async def skip(service: Service, request: Request) -> Response:
+async def skip(service: Service, request: Request, ask: AskNumber, body: SkipAsk) -> Skipped:
     """Skip a question: unsure (to others), bad_data (closed), later (back in ten minutes)."""
-    body = request.object("answer_id", "token", "reason")
-    number, name = _number(request), request.user.name
-    if body.get("reason") not in SKIPS:
-        raise Problem("invalid", f"'reason' must be one of {', '.join(SKIPS)}.", field="reason")
-    given_id = body.get("answer_id")
-    identifier = uuid4().hex if given_id is None else name_of(given_id, "'answer_id'")
-    digest = digest_of([name, number, body["reason"], "skip"])
-    given = Given(identifier, digest, _token(body), None, body["reason"], None, None, None)
-    return json_response(
-        await service.engine.do(lambda session, state: answers.skip(session, state, name, number, given))
-    )
+    name = request.user.name
+    identifier = body.answer_id.value if body.answer_id else uuid4().hex
+    digest = digest_of([name, ask, body.reason, "skip"])
+    given = Submission(identifier, digest, body.token, None, body.reason, None, None, None)
+    return await service.do(answers.skip, name, ask, given)
 
 
 @route("POST", "/v1/asks/{ask}/renew", "label")
-async def renew(service: Service, request: Request) -> Response:
+async def renew(service: Service, request: Request, ask: AskNumber, body: Lease) -> Renewed:
     """Hold on to a question that takes longer."""
-    token, number, name = _token(request.object("token")), _number(request), request.user.name
-    return json_response(
-        await service.engine.do(lambda session, state: queue.renew(session, state, name, number, token))
-    )
+    return await service.do(queue.renew, request.user.name, ask, body.token)
 
 
 @route("POST", "/v1/asks/{ask}/release", "label")
-async def release(service: Service, request: Request) -> Response:
+async def release(service: Service, request: Request, ask: AskNumber, body: Lease) -> Released:
     """Give a question back."""
-    token, number, name = _token(request.object("token")), _number(request), request.user.name
-    return json_response(await service.engine.do(lambda session, state: queue.release(session, name, number, token)))
+    return await service.do(queue.release, request.user.name, ask, body.token)

@@ -5,85 +5,96 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from askance.live.auth import note
-from askance.live.body import parse_lines
-from askance.live.export import as_csv, as_objects, field_names, rows
-from askance.live.importing import as_item, import_items, is_table, read_table
-from askance.live.problems import Problem
-from askance.live.routing import Request, json_response, route
+from askance.live.body import BodyLimits
+from askance.live.export import PAGE, as_csv, as_objects, field_names, rows
+from askance.live.importing import import_items, read_body
+from askance.live.quarantine import as_lines, read_page
+from askance.live.routing import PlacedStream, Request, route
 from askance.live.service import Service
 from askance.live.store.database import Session
 
 MOST_LINES = 100_000
+Imported = TypedDict("Imported", {
+    "events": int, "duplicates": int, "labels": int, "quarantined": int, "errors": int,
+    "problems": list[dict[str, Any]],
+})  # fmt: skip
 
 
-def _after(page: list[Any]) -> int:
-    return int(page[-1][0])
+def _json_lines(session: Session, after: int, classes: list[str]) -> tuple[bytes, int]:
+    """A page of an export, and the number of its last event."""
+    page, answers = rows(session, after)
+    lines = [msgspec.json.encode(item) + b"\n" for item in as_objects(page, answers, classes)]
+    return b"".join(lines), page[-1][0] if page else after
 
 
-@route("GET", "/v1/export.jsonl", "read", is_stream=True)
+def _quarantine_lines(session: Session, after: int) -> tuple[bytes, str | None]:
+    """A page of the events in quarantine, and where the next one begins; None after the last."""
+    page = read_page(session, after, PAGE)
+    return b"".join(msgspec.json.encode(item) + b"\n" for item in as_lines(page)), page.next
+
+
+def _table(session: Session, after: int, classes: list[str], names: list[str], head: bool) -> tuple[bytes, int]:
+    """The same as lines of CSV."""
+    page, answers = rows(session, after)
+    return as_csv(page, answers, classes, names, head).encode(), page[-1][0] if page else after
+
+
+@route("GET", "/v1/export.jsonl", "read", media="application/x-ndjson")
 async def export_jsonl(service: Service, request: Request) -> Response:
-    """Every event with its prediction and label, one JSON object a line."""
+    """Every event with its prediction and label, one JSON object a line; those in quarantine, which have none, last."""
     classes = service.engine.state.classes
 
     async def lines() -> AsyncIterator[bytes]:
         after = 0
         while True:
-            page, answers = await service.read(partial(rows, after=after))
-            if not page:
-                return
-            yield b"".join(msgspec.json.encode(item) + b"\n" for item in as_objects(page, answers, classes))
-            after = _after(page)
+            content, after = await service.read_page(partial(_json_lines, after=after, classes=classes))
+            if not content:
+                break
+            yield content
+        cursor: str | None = "0"
+        while cursor is not None:
+            content, cursor = await service.read_page(partial(_quarantine_lines, after=int(cursor)))
+            yield content
 
     headers = {"Content-Disposition": 'attachment; filename="askance.jsonl"'}
-    return StreamingResponse(lines(), headers=headers, media_type="application/x-ndjson")
+    media = "application/x-ndjson"
+    return PlacedStream(service.exports, request.sender, lines(), headers=headers, media_type=media)
 
 
-@route("GET", "/v1/export.csv", "read", is_stream=True)
+@route("GET", "/v1/export.csv", "read", media="text/csv")
 async def export_csv(service: Service, request: Request) -> Response:
     """Every event with its prediction and label, one line each, for spreadsheets."""
     classes = service.engine.state.classes
 
     async def lines() -> AsyncIterator[bytes]:
-        names = await service.read(field_names)
+        names = await service.read_page(field_names)
         after, head = 0, True
         while True:
-            page, answers = await service.read(partial(rows, after=after))
-            if not page and not head:
+            look = partial(_table, after=after, classes=classes, names=names, head=head)
+            content, after = await service.read_page(look)
+            if not content:
                 return
-            yield as_csv(page, answers, classes, names, head).encode()
-            if not page:
-                return
-            after, head = _after(page), False
+            yield content
+            head = False
 
     headers = {"Content-Disposition": 'attachment; filename="askance.csv"'}
-    return StreamingResponse(lines(), headers=headers, media_type="text/csv; charset=utf-8")
+    media = "text/csv; charset=utf-8"
+    return PlacedStream(service.exports, request.sender, lines(), headers=headers, media_type=media)
 
 
-def _as_items(values: list[Any]) -> list[Any]:
-    return [value if isinstance(value, Problem) else as_item(value) for value in values]
-
-
-@route("POST", "/v1/import", "admin")
-async def import_lines(service: Service, request: Request) -> Response:
+@route("POST", "/v1/import", "admin", body_bytes=None)
+async def import_lines(service: Service, request: Request, body: bytes) -> Imported:
     """Take in what an export wrote, lines of {"fields", "label"?, "id"?, "time"?}, CSV, or tasks of Label Studio."""
     actor = request.user.name
-    loop = asyncio.get_running_loop()
-    if is_table(request.body, request.header("content-type")):
-        items = await loop.run_in_executor(None, read_table, request.body, request.depth, MOST_LINES)
-    elif request.body.lstrip().startswith(b"["):
-        items = _as_items(request.json())
-    else:
-        items = _as_items(parse_lines(request.body, request.depth, MOST_LINES))
+    limits = BodyLimits(request.limits.depth, MOST_LINES, service.config.server.event_bytes)
 
-    def noted(session: Session, now: float, done: dict[str, Any]) -> None:
-        note(session, now, actor, "import", {name: count for name, count in done.items() if name != "problems"})
+    def take_in() -> Any:
+        items = read_body(body, request.header("content-type"), limits)
+        return import_items(service.engine, items, actor, actor)
 
-    done = await loop.run_in_executor(None, import_items, service.engine, items, actor)
-    await service.engine.do(lambda session, state: noted(session, state.clock.now(), done))
-    return json_response(done)
+    return await asyncio.get_running_loop().run_in_executor(None, take_in)

@@ -3,81 +3,85 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
+from msgspec import Meta
 from starlette.responses import Response
 
 from askance.errors import InvalidInput
 from askance.live.clock import iso
-from askance.live.ingest import Event, read_event
-from askance.live.problems import Problem
-from askance.live.queue import ASK, Ask, reason
-from askance.live.routes.answers import answers_of_event
-from askance.live.routing import Request, json_response, problem_response, route
+from askance.live.engine import in_parts
+from askance.live.engine_state import EngineState
+from askance.live.ingest import NewEvent, ReceivedEvent, check_event
+from askance.live.problems import Problem, attempt
+from askance.live.quarantine_state import is_quarantined
+from askance.live.queue import BY_NUMBER, reason
+from askance.live.routes.answers import Answer, answers_of_event
+from askance.live.routing import Items, Request, do_in_turn, json_response, route
 from askance.live.service import Service
-from askance.live.state import State
 from askance.live.store.database import Session
+from askance.live.store.rows import Query
+
+Probability = Annotated[float, Meta(ge=0, le=1)]
+Prediction = TypedDict("Prediction", {"label": str, "probabilities": dict[str, Probability], "model": int})
+Predicted = TypedDict("Predicted", {
+    "id": str, "seq": int, "label": str, "probabilities": dict[str, Probability], "model": int, "asked": bool,
+    "ask": int | None, "ask_probability": float, "audit": bool, "duplicate": bool,
+})  # fmt: skip
+Quarantined = TypedDict("Quarantined", {
+    "id": str, "code": Literal["quarantined"],
+    "field": Annotated[str | None, Meta(description="The field whose value its kind cannot take.")], "detail": str,
+})  # fmt: skip
+Batch = TypedDict("Batch", {
+    "items": list[dict[str, Any]], "accepted": int, "duplicates": int, "quarantined": int, "errors": int,
+})  # fmt: skip
+EventDetails = TypedDict("EventDetails", {
+    "id": str, "seq": int, "fields": dict[str, Any], "time": str | float | None, "received": str,
+    "prediction": Prediction, "now": Prediction, "ask": dict[str, Any] | None, "answers": list[Answer],
+})  # fmt: skip
+EventId = Annotated[str, Meta(min_length=1, description="The event's id.")]
+
+NEW_OR_KEPT = {201: ("A new event.", Predicted), 202: ("Not predicted, but kept in quarantine.", Quarantined)}
 
 
-@route("POST", "/v1/events", "ingest")
-async def ingest(service: Service, request: Request) -> Response:
+@route("POST", "/v1/events", "ingest", also=NEW_OR_KEPT, body_bytes=None)
+async def ingest(service: Service, request: Request, body: Items[NewEvent]) -> Predicted | Batch | Response:
     """Take events in: one object, an array, or one object a line; each is predicted at once, and stored."""
-    settings = service.config.server
-    items: Any = request.documents(settings.batch_events)
-    if isinstance(items, dict):
-        event = read_event(items, settings.event_bytes)
-        outcome = (await asyncio.wrap_future(service.engine.ingest([event])))[0]
-        if isinstance(outcome, Problem):
-            return problem_response(outcome)
-        return json_response(outcome, 200 if outcome["duplicate"] else 201)
-    if not isinstance(items, list):
-        raise Problem("invalid", "the body must be an event, an array of events, or one event a line.")
-    if len(items) > settings.batch_events:
-        raise Problem("invalid", f"there are {len(items):,} events; at most {settings.batch_events:,} at a time.")
-    return json_response(await ingest_batch(service, items))
-
-
-async def ingest_batch(service: Service, items: list[Any]) -> dict[str, Any]:
-    """Take many in: an outcome each, in their order."""
-    read = [_read(item, service.config.server.event_bytes) for item in items]
-    events = [item for item in read if isinstance(item, Event)]
-    done = iter(await asyncio.wrap_future(service.engine.ingest(events))) if events else iter(())
-    outcomes: list[dict[str, Any] | Problem] = [item if isinstance(item, Problem) else next(done) for item in read]
-    results = [_result(outcome, item) for outcome, item in zip(outcomes, items, strict=True)]
+    check = partial(check_event, event_bytes=service.config.server.event_bytes)
+    events = await service.work(request, lambda: [attempt(check, item) for item in body.items])
+    parts = in_parts([event for event in events if isinstance(event, ReceivedEvent)])
+    done = iter(await do_in_turn(parts, lambda part: asyncio.wrap_future(service.engine.ingest(part))))
+    outcomes = [event if isinstance(event, Problem) else next(done) for event in events]
+    if body.is_single:
+        outcome = body.only(outcomes)
+        return json_response(outcome, _status(outcome))
+    results = body.report(outcomes, _status)
     return {
         "items": results,
         "accepted": sum(item["status"] == 201 for item in results),
         "duplicates": sum(item["status"] == 200 for item in results),
+        "quarantined": sum(item["status"] == 202 for item in results),
         "errors": sum(item["status"] >= 400 for item in results),
     }
 
 
-def _read(item: Any, event_bytes: int) -> Event | Problem:
-    if isinstance(item, Problem):
-        return item
-    try:
-        return read_event(item, event_bytes)
-    except Problem as problem:
-        return problem
+def _status(outcome: dict[str, Any]) -> int:
+    """201 for a new event, 200 for a repetition, 202 for one that is kept in quarantine."""
+    if is_quarantined(outcome):
+        return 202
+    return 200 if outcome["duplicate"] else 201
 
 
-def _result(outcome: dict[str, Any] | Problem, item: Any) -> dict[str, Any]:
-    if isinstance(outcome, Problem):
-        given = item.get("id") if isinstance(item, dict) else None
-        return {"status": outcome.status, "id": given, "code": outcome.code, "detail": outcome.detail}
-    return {"status": 200 if outcome["duplicate"] else 201, **outcome}
-
-
-@route("POST", "/v1/predict", "ingest")
-async def predict(service: Service, request: Request) -> Response:
+@route("POST", "/v1/predict", "ingest", body_bytes=None)
+async def predict(service: Service, request: Request, body: NewEvent) -> Prediction:
     """What the model says of an event now; nothing is stored."""
-    event = read_event(request.documents(1), service.config.server.event_bytes)
+    event = await service.work(request, lambda: check_event(body, service.config.server.event_bytes))
+    return await asyncio.to_thread(_now, service.engine.state, event.fields)
 
-    return json_response(await asyncio.to_thread(_now, service.engine.state, event.fields))
 
-
-def _now(state: State, fields: dict[str, Any]) -> dict[str, Any]:
+def _now(state: EngineState, fields: dict[str, Any]) -> Prediction:
     """What the model says, whether the store can be written or not."""
     learner = state.learner
     try:
@@ -87,7 +91,7 @@ def _now(state: State, fields: dict[str, Any]) -> dict[str, Any]:
     return _prediction(state, best, [round(chance, 6) for chance in chances], learner.version)
 
 
-def _prediction(state: State, predicted: int, chances: list[float], version: int) -> dict[str, Any]:
+def _prediction(state: EngineState, predicted: int, chances: list[float], version: int) -> Prediction:
     return {
         "label": state.classes[predicted],
         "probabilities": dict(zip(state.classes, chances, strict=True)),
@@ -95,38 +99,51 @@ def _prediction(state: State, predicted: int, chances: list[float], version: int
     }
 
 
+class StoredEvent(NamedTuple):
+    """What is shown of an event."""
+
+    seq: int
+    fields: str
+    time: str | None
+    received: float
+    predicted: int
+    probabilities: str
+    version: int
+    asked: int
+
+
+STORED_EVENT = Query(StoredEvent, "events", "WHERE id = ?")
+
+
 @route("GET", "/v1/events/{event}", "read")
-async def show(service: Service, request: Request) -> Response:
+async def show(service: Service, request: Request, event: EventId) -> EventDetails:
     """An event: what was predicted when it came and what would be now, its ask and its answers."""
-    identifier = request.parameters["event"]
     state = service.engine.state
 
     def look(session: Session) -> dict[str, Any]:
-        row = session.one(
-            "SELECT seq, fields, time, received, predicted, probabilities, version, asked FROM events WHERE id = ?",
-            (identifier,),
-        )
-        if row is None:
-            raise Problem("unknown_event", f"there is no event {identifier[:200]!r}.")
-        seq, fields, time, received, predicted, probabilities, version, asked = row
-        chances = msgspec.json.decode(probabilities)
+        stored = STORED_EVENT.one(session, (event,))
+        if stored is None:
+            _, held = state.quarantine.find(session, [event]).get(event, (None, None))
+            why = "." if held is None else f", for it is in quarantine: {held['detail']}"
+            raise Problem("unknown_event", f"there is no event {event[:200]!r}{why}")
+        chances = msgspec.json.decode(stored.probabilities)
         found: dict[str, Any] = {
-            "id": identifier,
-            "seq": seq,
-            "fields": msgspec.json.decode(fields),
-            "time": None if time is None else msgspec.json.decode(time),
-            "received": iso(received),
-            "prediction": _prediction(state, predicted, chances, version),
+            "id": event,
+            "seq": stored.seq,
+            "fields": msgspec.json.decode(stored.fields),
+            "time": None if stored.time is None else msgspec.json.decode(stored.time),
+            "received": iso(stored.received),
+            "prediction": _prediction(state, stored.predicted, chances, stored.version),
             "ask": None,
-            "answers": answers_of_event(session, state, seq),
+            "answers": answers_of_event(session, state, stored.seq),
         }
-        if asked:
-            ask = Ask(*session.all(f"SELECT {ASK} FROM asks a WHERE a.id = ?", (asked,))[0])
+        ask = BY_NUMBER.one(session, (stored.asked,)) if stored.asked else None
+        if ask is not None:
             found["ask"] = {
                 "id": ask.id,
                 "state": ask.state,
                 "why": ask.why,
-                "text": reason(ask.why, state.classes[predicted], chances[predicted], ask.probability),
+                "text": reason(ask.why, state.classes[stored.predicted], chances[stored.predicted], ask.probability),
                 "probability": ask.probability,
                 "audit": bool(ask.audit),
                 "created": iso(ask.created),
@@ -136,4 +153,4 @@ async def show(service: Service, request: Request) -> Response:
 
     found = await service.read(look)
     found["now"] = await asyncio.to_thread(_now, state, found["fields"])
-    return json_response(found)
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, TypedDict
+
 from starlette.responses import Response
 
 import askance
@@ -10,36 +12,38 @@ from askance.live.service import Service
 
 
 @route("GET", "/livez", None)
-async def livez(service: Service, request: Request) -> Response:
+async def livez(service: Service, request: Request) -> dict[str, bool]:
     """Whether the process answers."""
-    return json_response({"alive": True})
+    return {"alive": True}
 
 
-@route("GET", "/readyz", None)
-async def readyz(service: Service, request: Request) -> Response:
+Readiness = TypedDict("Readiness", {"ready": bool, "reasons": list[str], "warnings": list[str]})
+
+
+@route("GET", "/readyz", None, also={503: ("Not ready; the reasons are in the body.", Readiness)})
+async def readyz(service: Service, request: Request) -> Readiness | Response:
     """Whether it should get traffic: the store can be written, the disk has room, the learner keeps up."""
     reasons = service.ready()
-    headers = {"Retry-After": "5"} if reasons else None
-    return json_response({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, headers)
+    found: Readiness = {"ready": not reasons, "reasons": reasons, "warnings": service.warnings()}
+    return json_response(found, 503, {"Retry-After": "5"}) if reasons else found
 
 
 @route("GET", "/version", None)
-async def version(service: Service, request: Request) -> Response:
+async def version(service: Service, request: Request) -> dict[str, str]:
     """Which version this is."""
-    return json_response({"version": askance.__version__})
+    return {"version": askance.__version__}
 
 
-@route("GET", "/metrics", None)
+@route("GET", "/metrics", None, media="text/plain")
 async def metrics(service: Service, request: Request) -> Response:
     """Counters, gauges and histograms for Prometheus."""
-    await service.metrics.refresh()
-    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(await service.metrics.shared.get(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @route("GET", "/openapi.json", None)
-async def openapi(service: Service, request: Request) -> Response:
+async def openapi(service: Service, request: Request) -> dict[str, Any]:
     """This interface as an OpenAPI 3.1 document."""
     from askance.live.openapi import document
 
     servers = {"servers": [{"url": service.prefix}]} if service.prefix else {}
-    return json_response({**document(), **servers})
+    return {**document(), **servers}

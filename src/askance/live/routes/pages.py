@@ -5,20 +5,23 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, TemplateNotFound
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import askance
-from askance.live.auth import COOKIE, SESSION_SECONDS
+from askance.live.auth import SESSION_SECONDS, cookie_name
 from askance.live.problems import Problem
-from askance.live.routing import Request, json_response, route
-from askance.live.service import Service, _cookie
+from askance.live.routing import LOGIN_BYTES, Request, route
+from askance.live.schemas import QueryString
+from askance.live.service import Service
 
 FOLDER = Path(__file__).parents[1] / "pages"
 STATIC = FOLDER / "static"
+FILES = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.is_file()}
+"""Every file the pages need, by its name; no other can be asked for."""
 _templates = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=True)
 _FALLBACK = (
     "<!doctype html><title>askance</title><p>This page is missing from the installation; the API is at /openapi.json."
@@ -37,10 +40,10 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
         "open_access": service.is_open and not service.keys.exist,
         **more,
     }
-    return rendered(name, context, status)
+    return render(name, context, status)
 
 
-def rendered(name: str, context: dict[str, Any], status: int = 200) -> Response:
+def render(name: str, context: dict[str, Any], status: int = 200) -> Response:
     """A template with what it shows."""
     try:
         text = _templates.get_template(name).render(context)
@@ -49,7 +52,7 @@ def rendered(name: str, context: dict[str, Any], status: int = 200) -> Response:
     return HTMLResponse(text, status, {"Cache-Control": "no-store"})
 
 
-def explained(service: Service, problem: Problem) -> Response:
+def explain_page(service: Service, problem: Problem) -> Response:
     """A problem for somebody with a browser."""
     detail = problem.detail[:1].upper() + problem.detail[1:]
     heading = "There is no such page" if problem.status == 404 else "That did not work"
@@ -57,7 +60,7 @@ def explained(service: Service, problem: Problem) -> Response:
         "version": askance.__version__, "root": service.prefix, "title": service.config.title, "user": None,
         "heading": heading, "detail": detail,
     }  # fmt: skip
-    response = rendered("problem.html", context, problem.status)
+    response = render("problem.html", context, problem.status)
     response.headers.update(problem.headers)
     return response
 
@@ -66,7 +69,7 @@ def overview(titles: dict[str, str]) -> Response:
     """The page in front of several streams."""
     root = f"/{next(iter(titles))}"  # whose static files are as good as any other's
     context = {"version": askance.__version__, "root": root, "title": "askance", "user": None, "streams": titles}
-    return rendered("streams.html", context)
+    return render("streams.html", context)
 
 
 @route("GET", "/", "read", is_page=True)
@@ -81,46 +84,68 @@ async def label(service: Service, request: Request) -> Response:
     return page(service, request, "label.html")
 
 
+class Login(QueryString):
+    """Where to go from the login page."""
+
+    next: str | None = None
+
+
 @route("GET", "/login", None, is_page=True)
-async def login_page(service: Service, request: Request) -> Response:
+async def login_page(service: Service, request: Request, query: Login) -> Response:
     """Where a token is exchanged for a session."""
-    return page(
-        service, request, "login.html", user=None, error=None, next=_local(service, request.query().get("next"))
-    )
+    return page(service, request, "login.html", user=None, error=None, next=_local(service, query.next))
 
 
-@route("POST", "/login", None, is_page=True)
-async def login(service: Service, request: Request) -> Response:
+@route("POST", "/login", None, is_page=True, body_bytes=LOGIN_BYTES)
+async def login(service: Service, request: Request, body: bytes) -> Response:
     """Begin a session with a token."""
-    form = dict(parse_qsl(request.body.decode("utf-8", "replace")[:10_000]))
+    form = dict(parse_qsl(body.decode("utf-8", "replace")))
     target = _local(service, form.get("next"))
-    token = service.keys.bearer(form.get("token", "").strip())
+    given = form.get("token", "").strip()
+    token = service.keys.bearer(given)
     if token is None:
-        sentence = "This token is not valid; ask whoever runs the service for another."
-        return page(service, request, "login.html", 401, user=None, error=sentence, next=target)
-    secret = await service.engine.do(lambda session, state: service.keys.begin_session(session, token))
+        return _refuse(service, request, given, target)
+    address = service.proxies.client_address(request.scope)
+    with service.slots.place(service.sender(token.id, request.scope)):
+        secret = await service.engine.do(lambda session, state: service.keys.begin_session(session, token, address))
     response = RedirectResponse(target, 303)
-    secure = request.scope.get("scheme") == "https" or request.header("x-forwarded-proto") == "https"
+    is_secure = service.proxies.is_secure(request.headers)
     response.set_cookie(
-        COOKIE,
+        cookie_name(is_secure, service.prefix),
         secret,
         max_age=int(SESSION_SECONDS),
         httponly=True,
-        samesite="strict",
-        secure=secure,
+        samesite="lax",  # strict would log out whoever follows a link from mail or chat; changes are POST, see the gate
+        secure=is_secure,
         path=service.prefix or "/",
     )
     return response
 
 
-@route("POST", "/logout", None, is_page=True)
+def _refuse(service: Service, request: Request, given: str, target: str) -> Response:
+    """The login page once more: the token is wrong, or there were too many wrong ones."""
+    status, headers = 401, {}
+    sentence = "This token is not valid; ask whoever runs the service for another."
+    try:
+        service.count_failure(request.scope, "login failed", given)
+    except Problem as problem:
+        status, headers = problem.status, problem.headers
+        sentence = problem.detail[:1].upper() + problem.detail[1:]
+    response = page(service, request, "login.html", status, user=None, error=sentence, next=target)
+    response.headers.update(headers)
+    return response
+
+
+@route("POST", "/logout", None, is_page=True, body_bytes=LOGIN_BYTES)
 async def logout(service: Service, request: Request) -> Response:
     """End the session."""
-    secret = _cookie(request.header("cookie"))
-    if secret:
+    secret = service.session_secret(request.headers)
+    if secret and service.keys.knows_session(secret):  # nobody makes the store work with one that was made up
         await service.engine.do(lambda session, state: service.keys.end_session(session, secret))
     response = RedirectResponse(f"{service.prefix}/login", 303)
-    response.delete_cookie(COOKIE, path=service.prefix or "/", httponly=True, samesite="strict")
+    is_secure = service.proxies.is_secure(request.headers)
+    name = cookie_name(is_secure, service.prefix)
+    response.delete_cookie(name, path=service.prefix or "/", secure=is_secure, httponly=True, samesite="lax")
     return response
 
 
@@ -131,29 +156,32 @@ def _local(service: Service, target: str | None) -> str:
     return target if target is not None and fine and target.isprintable() else home
 
 
+Me = TypedDict("Me", {
+    "name": str, "scopes": list[str], "open_access": bool, "classes": list[str], "title": str, "store": str,
+    "version": str, "lease_seconds": float, "learn_after": float,
+})  # fmt: skip
+
+
 @route("GET", "/v1/me", "any")
-async def me(service: Service, request: Request) -> Response:
+async def me(service: Service, request: Request) -> Me:
     """Who the caller is, and what the pages need to know."""
-    return json_response(
-        {
-            "name": request.user.name,
-            "scopes": list(request.user.scopes),
-            "open_access": service.is_open and not service.keys.exist,
-            "classes": service.config.classes,
-            "title": service.config.title,
-            "store": service.engine.state.store,
-            "version": askance.__version__,
-            "lease_seconds": service.config.queue.lease,
-            "learn_after": service.config.queue.learn_after,
-        }
-    )
+    return {
+        "name": request.user.name,
+        "scopes": list(request.user.scopes),
+        "open_access": service.is_open and not service.keys.exist,
+        "classes": service.config.classes,
+        "title": service.config.title,
+        "store": service.engine.state.store,
+        "version": askance.__version__,
+        "lease_seconds": service.config.queue.lease,
+        "learn_after": service.config.queue.learn_after,
+    }
 
 
-async def static(service: Service, request: Request) -> Response:
+def static(request: Request, name: str) -> Response:
     """A file the pages need."""
-    name = request.parameters["file"]
-    path = (STATIC / name).resolve()
-    if not path.is_relative_to(STATIC.resolve()) or not path.is_file():
+    path = FILES.get(name)
+    if path is None:
         raise Problem("not_found", f"there is no file {name[:100]!r}.")
     content = path.read_bytes()
     tag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
@@ -165,27 +193,18 @@ async def static(service: Service, request: Request) -> Response:
 
 
 @route("GET", "/static/{file}", None, is_page=True)
-async def static_file(service: Service, request: Request) -> Response:
+async def static_file(service: Service, request: Request, file: str) -> Response:
     """A file the pages need."""
-    return await static(service, request)
-
-
-@route("GET", "/static/{folder}/{file}", None, is_page=True)
-async def static_file_in_folder(service: Service, request: Request) -> Response:
-    """A file in a folder the pages need."""
-    request.parameters["file"] = f"{request.parameters['folder']}/{request.parameters['file']}"
-    return await static(service, request)
+    return static(request, file)
 
 
 @route("GET", "/worker.js", None, is_page=True)
 async def worker(service: Service, request: Request) -> Response:
     """The pages' service worker, whose scope is everything."""
-    request.parameters["file"] = "worker.js"
-    return await static(service, request)
+    return static(request, "worker.js")
 
 
 @route("GET", "/favicon.ico", None, is_page=True)
 async def favicon(service: Service, request: Request) -> Response:
     """The icon."""
-    request.parameters["file"] = "favicon.svg"
-    return await static(service, request)
+    return static(request, "favicon.svg")

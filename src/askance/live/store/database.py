@@ -11,6 +11,9 @@ from askance.errors import AskanceError
 
 Row = tuple[Any, ...]
 
+PATIENCE = 10.0  # seconds for which a request waits for a store that is away, such as a server that restarts
+PAUSE = 0.2  # seconds between two tries
+
 
 class StoreError(AskanceError, OSError):
     """The store cannot do what was asked just now."""
@@ -20,11 +23,15 @@ class StoreBusy(StoreError):
     """Somebody else holds the store, or it cannot be reached: nothing was changed, try again later."""
 
 
+class StoreAway(StoreBusy):
+    """The store cannot be reached, or was lost before the commit: nothing was changed, and it may be back soon."""
+
+
 class StoreFull(StoreError):
     """There is no room left: nothing was changed."""
 
 
-class Outcome(StoreError):
+class CommitUnknown(StoreError):
     """The connection broke while the transaction was being committed: only a look into the store tells the outcome."""
 
 

@@ -15,8 +15,17 @@ from typing import Any, ClassVar
 import psycopg
 from psycopg import errors
 
-from askance.live.problems import StartError, StoreExists, StoreInUse
-from askance.live.store.database import Database, Outcome, Row, Session, StoreBusy, StoreError, StoreFull
+from askance.live.problems import StartError, StoreExists, StoreInUse, StoreUnreachable
+from askance.live.store.database import (
+    CommitUnknown,
+    Database,
+    Row,
+    Session,
+    StoreAway,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+)
 from askance.live.store.schema import migrate, stored_version
 
 OWNER = 7_302_755_921  # the advisory lock of the one service
@@ -28,31 +37,43 @@ CURSORS = itertools.count()
 
 
 @cache
-def translated(sql: str) -> str:
+def translate(sql: str) -> str:
     """Our SQL in psycopg's spelling."""
     return sql.replace("%", "%%").replace("?", "%s")
 
 
 class PostgresSession(Session):
-    """Statements on one connection."""
+    """Statements on one connection, whose errors are those of the store."""
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self.connection = connection
+    def __init__(self, connection: psycopg.Connection[Row], place: str) -> None:
+        self.connection, self.place = connection, place
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> int:
-        return self.connection.execute(translated(sql), values).rowcount
+        try:
+            return self.connection.execute(translate(sql), values).rowcount
+        except psycopg.Error as error:
+            raise meaning(error, self.place, self.connection) from error
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        with self.connection.cursor() as cursor:
-            cursor.executemany(translated(sql), rows)
+        try:
+            with self.connection.cursor() as cursor:
+                cursor.executemany(translate(sql), rows)
+        except psycopg.Error as error:
+            raise meaning(error, self.place, self.connection) from error
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        return self.connection.execute(translated(sql), values).fetchall()
+        try:
+            return self.connection.execute(translate(sql), values).fetchall()
+        except psycopg.Error as error:
+            raise meaning(error, self.place, self.connection) from error
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        with self.connection.cursor(name=f"askance_{next(CURSORS)}") as cursor:
-            cursor.itersize = 500
-            yield from cursor.execute(translated(sql), values)
+        try:
+            with self.connection.cursor(name=f"askance_{next(CURSORS)}") as cursor:
+                cursor.itersize = 500
+                yield from cursor.execute(translate(sql), values)
+        except psycopg.Error as error:
+            raise meaning(error, self.place, self.connection) from error
 
 
 class PostgresDatabase(Database):
@@ -68,13 +89,20 @@ class PostgresDatabase(Database):
         try:
             self.writer = self._connect()
         except psycopg.Error as error:
-            raise StartError(f"cannot reach the database {self.place!r}: {_sentence(error)}") from None
+            raise StoreUnreachable(f"cannot reach the database {self.place!r}: {_sentence(error)}") from None
+        try:
+            self._prepare(create)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, create: bool) -> None:
         with self.write() as session:
             tables = self.version(session)
         if not tables and not create:
             raise StartError(f"the database {self.place!r} has no askance tables; create them with 'askance init'.")
         if tables and create:
-            raise StoreExists(f"the database {self.place!r} has askance tables already; choose another.")
+            raise StoreExists(f"the database {self.place!r} has askance tables already; choose another.", self.address)
         migrate(self)
 
     def version(self, session: Session) -> int:
@@ -104,16 +132,18 @@ class PostgresDatabase(Database):
         ending = False
         try:
             connection.execute("BEGIN")
-            yield PostgresSession(connection)
+            yield PostgresSession(connection, self.place)
             ending = True
             connection.execute("COMMIT")
         except BaseException as error:
             with contextlib.suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
-            if isinstance(error, psycopg.Error):
-                if ending and isinstance(error, psycopg.OperationalError) and connection.broken:
-                    raise Outcome(f"the connection to {self.place!r} broke during a commit.") from error
-                raise meaning(error, self.place) from error
+            if isinstance(error.__cause__, errors.ReadOnlySqlTransaction):
+                connection.close()  # the next one may lead to a server that writes again
+            if isinstance(error, psycopg.Error):  # of BEGIN or COMMIT: the session has told the others
+                if ending and connection.closed:
+                    raise CommitUnknown(f"the connection to {self.place!r} broke during a commit.") from error
+                raise meaning(error, self.place, connection) from error
             raise
 
     @contextmanager
@@ -123,13 +153,11 @@ class PostgresDatabase(Database):
         except psycopg.Error as error:
             raise meaning(error, self.place) from error
         try:
-            yield PostgresSession(connection)
-        except psycopg.Error as error:
-            raise meaning(error, self.place) from error
+            yield PostgresSession(connection, self.place)
         finally:
             with contextlib.suppress(psycopg.Error):
                 connection.execute("ROLLBACK")
-            if connection.broken:
+            if connection.closed:
                 connection.close()
             else:
                 self._idle.put(connection)
@@ -146,7 +174,7 @@ class PostgresDatabase(Database):
             try:
                 connection.execute(LOOK)
                 return connection
-            except psycopg.OperationalError:
+            except psycopg.Error:
                 connection.close()
 
     def own(self) -> None:
@@ -159,18 +187,22 @@ class PostgresDatabase(Database):
         self._owned = True
 
     def disown(self) -> None:
-        self.writer.execute("SELECT pg_advisory_unlock(%s)", (OWNER,))
+        with contextlib.suppress(psycopg.Error):  # without the connection there is no lock either
+            self.writer.execute("SELECT pg_advisory_unlock(%s)", (OWNER,))
         self._owned = False
 
     def _take_ownership(self) -> bool:
-        row = self.writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNER,)).fetchone()
+        try:
+            row = self.writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNER,)).fetchone()
+        except psycopg.Error as error:
+            raise meaning(error, self.place, self.writer) from error
         return bool(row and row[0])
 
     def room(self) -> int | None:
         return None
 
     def recover(self) -> None:
-        if not self.writer.broken and not self.writer.closed:
+        if not self.writer.closed:
             return
         with contextlib.suppress(psycopg.Error):
             self.writer.close()
@@ -181,7 +213,7 @@ class PostgresDatabase(Database):
             self.writer = self._connect()
             if self._owned and not self._take_ownership():
                 self.writer.close()
-                raise StoreBusy(f"the connection that {self.place!r} lost still counts as its owner.")
+                raise StoreAway(f"the connection that {self.place!r} lost still counts as its owner.")
         except psycopg.Error as error:
             raise meaning(error, self.place) from error
 
@@ -201,13 +233,26 @@ class PostgresDatabase(Database):
                 self._idle.get_nowait().close()
 
 
-def meaning(error: psycopg.Error, place: str) -> StoreError:
-    """A PostgreSQL error as one of ours."""
+AWAY = {"57P01", "57P02", "57P03", "57P05", "53300", "25006"}
+"""What a server says that shuts down, starts, has no connection left, or has become a copy of another."""
+
+
+def meaning(error: psycopg.Error, place: str, connection: psycopg.Connection[Row] | None = None) -> StoreError:
+    """A PostgreSQL error as one of ours; ``connection`` is where it came up."""
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StoreFull(f"there is no room left for {place!r}.")
-    if isinstance(error, psycopg.OperationalError | errors.ReadOnlySqlTransaction | psycopg.InterfaceError):
-        return StoreBusy(f"the database {place!r} cannot be reached or is held by others: {_sentence(error)}")
+    if _is_away(error) or (connection is not None and connection.closed):
+        return StoreAway(f"the database {place!r} cannot be reached: {_sentence(error)}")
+    if isinstance(error, psycopg.OperationalError):
+        return StoreBusy(f"the database {place!r} is held by others: {_sentence(error)}")
     return StoreError(f"the database {place!r} cannot be used: {_sentence(error)}")
+
+
+def _is_away(error: psycopg.Error) -> bool:
+    code = error.sqlstate
+    if code is None:  # it never came to the server
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return code in AWAY or code.startswith("08")
 
 
 def _sentence(error: psycopg.Error) -> str:

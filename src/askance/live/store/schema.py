@@ -1,4 +1,7 @@
-"""The tables, version by version. A migration is never edited once released; a change is a new one.
+"""The tables: their rows as they are now, and how they came to be, version by version.
+
+A new column is a field of its row here, and a migration below; whoever writes the row gives it a value, and an export
+shows it where the field says so. A migration is never edited once released; a change is a new one.
 
 Each migration is one transaction, which also writes the version it leads to: a crash leaves the tables as they were
 before it or after it, and the next start goes on from there. Words that differ between the databases stand in capitals
@@ -7,8 +10,173 @@ with a dollar sign: $BIG an integer, $REAL a double, $BYTES bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Annotated, Any, Final, NamedTuple, get_type_hints
+
 from askance.live.problems import StartError
 from askance.live.store.database import Database, Session
+
+
+class Form(Enum):
+    """How an export shows what a column holds."""
+
+    AS_IT_IS = auto()
+    JSON = auto()
+    """JSON, which is part of the export's."""
+    MOMENT = auto()
+    """Seconds since 1970, as ISO 8601."""
+    CLASS = auto()
+    """The place of a class, as its name."""
+    BY_CLASS = auto()
+    """A JSON list with a value for each class, by their names."""
+    FLAG = auto()
+    """0 or 1, as false or true."""
+
+
+class Exported(NamedTuple):
+    """Where an export has a column: a name, or the name of an object and one within that."""
+
+    path: str
+    form: Form = Form.AS_IT_IS
+
+
+class EventRow(NamedTuple):
+    """A row of ``events``; an export has the columns in this order."""
+
+    id: Annotated[str, Exported("id")]
+    fields: Annotated[str, Exported("fields", Form.JSON)]
+    time: Annotated[str | None, Exported("time", Form.JSON)]
+    """As the client gave it, JSON."""
+    received: Annotated[float, Exported("received", Form.MOMENT)]
+    seq: Annotated[int, Exported("seq")]
+    """Its place in the log, shared with ``learned`` and ``settings``."""
+    predicted: Annotated[int, Exported("prediction.label", Form.CLASS)]
+    probabilities: Annotated[str, Exported("prediction.probabilities", Form.BY_CLASS)]
+    version: Annotated[int, Exported("prediction.model")]
+    """Answers learned when it was predicted."""
+    asked: Annotated[int, Exported("ask.id")]
+    """0, or the number of the ask; where it is 0, an export has no ``ask``."""
+    probability: Annotated[float, Exported("ask.probability")]
+    audit: Annotated[int, Exported("ask.audit", Form.FLAG)]
+    digest: bytes
+    """Of the body, to tell a repetition from a second event of that name."""
+    scores: str
+    audit_probability: float
+
+
+class AskRow(NamedTuple):
+    """A row of ``asks``."""
+
+    id: int
+    event: int
+    why: str
+    probability: float
+    audit: int
+    rank: float
+    """Log informativeness + time / freshness: the highest comes first."""
+    state: str
+    """One of ``states.AskState``."""
+    created: float
+    expires: float
+    skips: int = 0
+    deliveries: int = 0
+    annotator: str | None = None
+    deadline: float | None = None
+
+
+class AnswerRow(NamedTuple):
+    """A row of ``answers``; an export has the columns of the valid answer in this order."""
+
+    label: Annotated[int | None, Exported("label", Form.CLASS)]
+    id: Annotated[str, Exported("answer.answer_id")]
+    annotator: Annotated[str, Exported("answer.annotator")]
+    kind: Annotated[str, Exported("answer.kind")]
+    """One of ``states.AnswerKind``."""
+    created: Annotated[float, Exported("answer.created", Form.MOMENT)]
+    ms: Annotated[int | None, Exported("answer.ms")]
+    comment: Annotated[str | None, Exported("answer.comment")]
+    seq: int
+    digest: bytes
+    ask: int | None
+    event: int
+    reason: str | None
+    """Of a skip, one of ``states.SkipReason``."""
+    state: str
+    """One of ``states.AnswerState``."""
+    due: float | None
+    supersedes: str | None
+    response: str
+
+
+class LearnedRow(NamedTuple):
+    """A row of ``learned``."""
+
+    seq: int
+    n: int
+    """1, 2, 3, ... without a gap."""
+    answer: int
+    event: int
+    label: int
+    weight: float
+    left_out: int = 0
+    """1 where a rebuild leaves it out, since it was taken back."""
+
+
+class SettingsRow(NamedTuple):
+    """A row of ``settings``: the budget and the audit share that hold from here on."""
+
+    seq: int
+    document: str
+
+
+class WidenedRow(NamedTuple):
+    """A row of ``widened``: a settled field that got a wider kind with an event."""
+
+    seq: int
+    field: str
+    kind: str
+
+
+class QuarantineRow(NamedTuple):
+    """A row of ``quarantine``."""
+
+    seq: int
+    """The order in which they came; no place in the log."""
+    id: str
+    digest: bytes
+    fields: str
+    time: str | None
+    received: float
+    field: str | None
+    """What could not be taken, where it is one field."""
+    reason: str
+    bytes: int
+    label: str | None = None
+    """Where it came with one."""
+    annotator: str | None = None
+    """From whom the label is."""
+
+
+TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
+    "events": EventRow,
+    "asks": AskRow,
+    "answers": AnswerRow,
+    "learned": LearnedRow,
+    "settings": SettingsRow,
+    "widened": WidenedRow,
+    "quarantine": QuarantineRow,
+}
+"""The tables whose rows are read and written by the names of their columns."""
+
+
+def exported_fields(row: type[tuple[Any, ...]]) -> Iterator[tuple[str, Exported]]:
+    """The columns of a table that an export has, and where."""
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        for note in getattr(hint, "__metadata__", ()):
+            if isinstance(note, Exported):
+                yield name, note
+
 
 FIRST = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -121,7 +289,25 @@ CREATE TABLE tallies (kind TEXT NOT NULL, name TEXT NOT NULL, n $BIG NOT NULL, P
 CREATE INDEX answers_lately ON answers (annotator, created, kind, state);
 """
 
-MIGRATIONS = [FIRST, SECOND, THIRD]
+# Events that cannot be encoded are kept; and the log says where a settled field got a wider kind.
+FOURTH = """
+CREATE TABLE quarantine (
+    seq $BIG PRIMARY KEY,              -- the order in which they came; no place in the log
+    id TEXT NOT NULL UNIQUE,
+    digest $BYTES NOT NULL,
+    fields TEXT NOT NULL,
+    time TEXT,
+    received $REAL NOT NULL,
+    field TEXT,                        -- what could not be taken, where it is one field
+    reason TEXT NOT NULL,
+    bytes $BIG NOT NULL,
+    label TEXT,                        -- where it came with one, and from whom
+    annotator TEXT
+);
+CREATE TABLE widened (seq $BIG NOT NULL, field TEXT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (seq, field));
+"""
+
+MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH]
 
 
 def statements(migration: str, words: dict[str, str]) -> list[str]:

@@ -24,22 +24,36 @@ BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a file
 
 
 class SqliteSession(Session):
-    """Statements on one connection."""
+    """Statements on one connection, whose errors are those of the store."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
+    def __init__(self, connection: sqlite3.Connection, place: str) -> None:
+        self.connection, self.place = connection, place
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> int:
-        return self.connection.execute(sql, values).rowcount
+        try:
+            return self.connection.execute(sql, values).rowcount
+        except sqlite3.Error as error:
+            raise meaning(error, self.place) from error
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self.connection.executemany(sql, rows)
+        try:
+            self.connection.executemany(sql, rows)
+        except sqlite3.Error as error:
+            raise meaning(error, self.place) from error
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        return self.connection.execute(sql, values).fetchall()
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise meaning(error, self.place) from error
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        return iter(self.connection.execute(sql, values))
+        try:
+            cursor = self.connection.execute(sql, values)
+            for row in cursor:  # noqa: UP028 - that closes the cursor, perhaps after the database
+                yield row
+        except sqlite3.Error as error:
+            raise meaning(error, self.place) from error
 
 
 class SqliteDatabase(Database):
@@ -79,14 +93,14 @@ class SqliteDatabase(Database):
         try:
             handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         except FileExistsError:
-            raise StoreExists(f"{self.place!r} exists already; choose another name or remove it.") from None
+            raise StoreExists(f"{self.place!r} exists already; choose another name.", self.place) from None
         except OSError as error:
             raise StartError(f"cannot create {self.place!r}: {error.strerror}.") from None
         os.close(handle)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            f"file:{_quoted(self.path)}?mode=rw",
+            f"file:{_quote(self.path)}?mode=rw",
             uri=True,
             timeout=PATIENCE,
             isolation_level=None,
@@ -126,7 +140,7 @@ class SqliteDatabase(Database):
         connection = self.writer
         try:
             connection.execute("BEGIN IMMEDIATE")
-            yield SqliteSession(connection)
+            yield SqliteSession(connection, self.place)
             connection.execute("COMMIT")
         except BaseException as error:
             with contextlib.suppress(sqlite3.Error):
@@ -145,7 +159,7 @@ class SqliteDatabase(Database):
             self._open_readers.append(connection)
         try:
             connection.execute("BEGIN")
-            yield SqliteSession(connection)
+            yield SqliteSession(connection, self.place)
         except sqlite3.Error as error:
             raise meaning(error, self.place) from error
         finally:
@@ -193,13 +207,35 @@ class SqliteDatabase(Database):
 
     def check(self) -> list[str]:
         with self.read() as session:
-            return [str(row[0]) for row in session.all("PRAGMA integrity_check(20)") if row[0] != "ok"]
+            found = [str(row[0]) for row in session.all("PRAGMA integrity_check(20)") if row[0] != "ok"]
+            return found + _wrong_types(session)
 
     def close(self) -> None:
         for connection in (*self._open_readers, self.writer):
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
         self.disown()
+
+
+KINDS = {"INTEGER": "'integer'", "REAL": "'real', 'integer'", "TEXT": "'text'", "BLOB": "'blob'"}
+"""What a column of a declared type may hold; SQLite itself takes anything in most of them."""
+
+
+def _wrong_types(session: Session) -> list[str]:
+    """Values of another type than their column's, as only another program stores them."""
+    found = []
+    tables = session.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'checkpoints' ORDER BY name")
+    for (table,) in tables:
+        columns = session.all('SELECT name, type, "notnull" FROM pragma_table_info(?)', (table,))
+        known = [(name, KINDS[kind] + ("" if is_needed else ", 'null'")) for name, kind, is_needed in columns]
+        sums = ", ".join(f"coalesce(sum(typeof({name}) NOT IN ({kinds})), 0)" for name, kinds in known)
+        ((*numbers,),) = session.all(f"SELECT {sums} FROM {table}")
+        found += [
+            f"{number} values in the column {name} of the table {table} are of another type"
+            for (name, _), number in zip(known, numbers, strict=True)
+            if number
+        ]
+    return found
 
 
 def meaning(error: sqlite3.Error, place: str) -> StoreError:
@@ -212,7 +248,7 @@ def meaning(error: sqlite3.Error, place: str) -> StoreError:
     return StoreError(f"the database {place!r} cannot be used: {str(error).rstrip('.')}.")
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 

@@ -59,7 +59,7 @@ def abrupt(
     """
     within("at", at, 0.0, 1.0)
     concept = (np.arange(size("n", n)) >= at * n).astype(np.int64)
-    return labelled(concept, 2, angle, n_features, positive_rate, random_state)
+    return make_concepts(concept, 2, angle, n_features, positive_rate, random_state)
 
 
 def gradual(
@@ -84,8 +84,8 @@ def gradual(
         raise InvalidParameter(f"start must not be after end, got start={start!r} and end={end!r}.")
     place = np.arange(size("n", n)) / n
     chance = np.where(place >= end, 1.0, 0.0) if start == end else np.clip((place - start) / (end - start), 0.0, 1.0)
-    luck = luck_of(random_state, DRIFT).random(n)
-    return labelled((luck < chance).astype(np.int64), 2, angle, n_features, positive_rate, random_state)
+    rng = generator_for(random_state, DRIFT).random(n)
+    return make_concepts((rng < chance).astype(np.int64), 2, angle, n_features, positive_rate, random_state)
 
 
 def recurring(
@@ -107,19 +107,19 @@ def recurring(
     if concepts < 2:
         raise InvalidParameter(f"concepts must be 2 or more, got {concepts!r}.")
     concept = np.arange(size("n", n), dtype=np.int64) // period % concepts
-    return labelled(concept, concepts, angle, n_features, positive_rate, random_state)
+    return make_concepts(concept, concepts, angle, n_features, positive_rate, random_state)
 
 
 DRIFT, THINNING, NOISE, DELAY = 1, 2, 3, 4
 
 
-def luck_of(random_state: int | None, use: int) -> np.random.Generator:
+def generator_for(random_state: int | None, use: int) -> np.random.Generator:
     """Random numbers for one use alone. Those of the seed itself are the ones a classifier of the same seed asks with:
     a label that were wrong by them would be wrong just where it is asked for."""
     return np.random.default_rng(None if random_state is None else [random_state, use])
 
 
-def labelled(
+def make_concepts(
     concept: Integers, concepts: int, angle: float, n_features: int, positive_rate: float, random_state: int
 ) -> Concepts:
     """Events, and their labels under the concept of each."""

@@ -280,7 +280,7 @@ def messages(n: int, random_state: int = 0, spam_rate: float = 0.15, n_features:
     is_spam = chances[:, 0] < spam_rate
     writer = Writer()
     texts = [
-        writer.message(spam, iter(luck)) for spam, luck in zip(is_spam.tolist(), chances[:, 1:].tolist(), strict=True)
+        writer.message(spam, iter(rng)) for spam, rng in zip(is_spam.tolist(), chances[:, 1:].tolist(), strict=True)
     ]
     words = HashingVectorizer(n_features=n_features, token_pattern=r"[\w$%]+")
     return Messages(texts, words.transform(texts), np.where(is_spam, "spam", "ham"))
@@ -302,22 +302,22 @@ def parse(block: str) -> list[Sentence]:
     return [Sentence(parts[::2], [choices_in(WORDS[gap]) for gap in parts[1::2]]) for parts in pieces]
 
 
-def pick(choices: Sequence[Choice], luck: float) -> Choice:
-    return choices[int(luck * len(choices))]
+def pick(choices: Sequence[Choice], rng: float) -> Choice:
+    return choices[int(rng * len(choices))]
 
 
-def pick_next(choices: Sequence[Choice], luck: float, step: int) -> Choice:
+def pick_next(choices: Sequence[Choice], rng: float, step: int) -> Choice:
     """Go through the choices in turn, from a random one on, so that a message does not repeat itself."""
-    return choices[(int(luck * len(choices)) + step) % len(choices)]
+    return choices[(int(rng * len(choices)) + step) % len(choices)]
 
 
-def pick_early(choices: Sequence[Choice], luck: float) -> Choice:
+def pick_early(choices: Sequence[Choice], rng: float) -> Choice:
     """Prefer early choices: the r-th comes up about 1 / r as often as the first."""
-    return choices[min(int((len(choices) + 1) ** luck), len(choices)) - 1]
+    return choices[min(int((len(choices) + 1) ** rng), len(choices)) - 1]
 
 
 class Writer:
-    """Turns uniform numbers into messages. ``luck`` yields LUCK - 1 of them; how many are used varies."""
+    """Turns uniform numbers into messages. ``rng`` yields LUCK - 1 of them; how many are used varies."""
 
     def __init__(self) -> None:
         self.everyday = [parse(block) for block in EVERYDAY.values()]
@@ -326,48 +326,48 @@ class Writer:
         self.openings = choices_in(OPENINGS)
         self.closings = choices_in(CLOSINGS)
 
-    def message(self, is_spam: bool, luck: Iterator[float]) -> str:
-        length = 1 + int(next(luck) * MOST_SENTENCES)
-        parts = self.spam(length, luck) if is_spam else self.ham(length, luck)
-        if next(luck) < 0.4:
-            parts[0] = pick(self.openings, next(luck)) + ", " + parts[0]
+    def message(self, is_spam: bool, rng: Iterator[float]) -> str:
+        length = 1 + int(next(rng) * MOST_SENTENCES)
+        parts = self.spam(length, rng) if is_spam else self.ham(length, rng)
+        if next(rng) < 0.4:
+            parts[0] = pick(self.openings, next(rng)) + ", " + parts[0]
         text = " ".join(finish(part) for part in dict.fromkeys(parts))  # never the same sentence twice
-        return text + " " + pick(self.closings, next(luck)) if next(luck) < 0.3 else text
+        return text + " " + pick(self.closings, next(rng)) if next(rng) < 0.3 else text
 
-    def ham(self, length: int, luck: Iterator[float]) -> list[str]:
-        topic, start = pick_early(self.everyday, next(luck)), next(luck)
+    def ham(self, length: int, rng: Iterator[float]) -> list[str]:
+        topic, start = pick_early(self.everyday, next(rng)), next(rng)
         parts = []
         for place in range(length):
-            chance = next(luck)
+            chance = next(rng)
             if chance < HONEST_ADVERTS:
-                parts.append(fill(pick(self.adverts, next(luck)), luck))
+                parts.append(fill(pick(self.adverts, next(rng)), rng))
             elif chance < HONEST_ADVERTS + NEW_SUBJECT:
-                parts.append(fill(pick(pick_early(self.everyday, next(luck)), next(luck)), luck))
+                parts.append(fill(pick(pick_early(self.everyday, next(rng)), next(rng)), rng))
             else:
-                parts.append(fill(pick_next(topic, start, place), luck))
+                parts.append(fill(pick_next(topic, start, place), rng))
         return parts
 
-    def spam(self, length: int, luck: Iterator[float]) -> list[str]:
-        is_copy = next(luck) < COPYCATS
-        campaign, start = self.adverts if is_copy else pick_early(self.campaigns, next(luck)), next(luck)
+    def spam(self, length: int, rng: Iterator[float]) -> list[str]:
+        is_copy = next(rng) < COPYCATS
+        campaign, start = self.adverts if is_copy else pick_early(self.campaigns, next(rng)), next(rng)
         parts = []
         for place in range(length):
-            if place and next(luck) < CAMOUFLAGE:
-                parts.append(fill(pick(pick_early(self.everyday, next(luck)), next(luck)), luck))
+            if place and next(rng) < CAMOUFLAGE:
+                parts.append(fill(pick(pick_early(self.everyday, next(rng)), next(rng)), rng))
                 continue
-            sentence = fill(pick_next(campaign, start, place), luck)
-            is_disguised = not is_copy and next(luck) < DISGUISED
-            parts.append(disguise(sentence, next(luck)) if is_disguised else sentence)
-        if next(luck) < 0.5:
+            sentence = fill(pick_next(campaign, start, place), rng)
+            is_disguised = not is_copy and next(rng) < DISGUISED
+            parts.append(disguise(sentence, next(rng)) if is_disguised else sentence)
+        if next(rng) < 0.5:
             parts.reverse()
         return parts
 
 
-def fill(sentence: Sentence, luck: Iterator[float]) -> str:
+def fill(sentence: Sentence, rng: Iterator[float]) -> str:
     texts, gaps = sentence
     written = texts[0]
     for gap, text in zip(gaps, texts[1:], strict=True):
-        written += pick(gap, next(luck)) + text
+        written += pick(gap, next(rng)) + text
     return written
 
 
@@ -375,11 +375,11 @@ def finish(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:] + ("" if sentence[-1] in "?!" else ".")
 
 
-def disguise(sentence: str, luck: float) -> str:
+def disguise(sentence: str, rng: float) -> str:
     """Spell one of the longer words so that a word list would not find it."""
     words = sentence.split(" ")
     long_words = [position for position, word in enumerate(words) if len(word) > 3]
     if long_words:
-        position = pick(long_words, luck)
+        position = pick(long_words, rng)
         words[position] = words[position].translate(DISGUISE)
     return " ".join(words)

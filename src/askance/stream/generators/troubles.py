@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.stream.generators.concepts import DELAY, NOISE, THINNING, luck_of, size, within
+from askance.stream.generators.concepts import DELAY, NOISE, THINNING, generator_for, size, within
 
 Integers = NDArray[np.int64]
 
@@ -38,7 +38,7 @@ def imbalance(y: ArrayLike, positive: Any, rate: float, *, random_state: int = 0
         raise InvalidInput(f"y must hold {positive!r} and other labels, or there is no balance to change.")
     odds = rate / (1.0 - rate) * negatives / positives  # positives to keep for each negative kept
     keep = np.where(is_positive, min(odds, 1.0), min(1.0 / odds, 1.0))
-    return np.flatnonzero(luck_of(random_state, THINNING).random(len(labels)) < keep)
+    return np.flatnonzero(generator_for(random_state, THINNING).random(len(labels)) < keep)
 
 
 def label_noise(y: ArrayLike, rate: float, *, random_state: int = 0) -> NDArray[Any]:
@@ -53,7 +53,7 @@ def label_noise(y: ArrayLike, rate: float, *, random_state: int = 0) -> NDArray[
     classes, index = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InvalidInput("y must hold two or more different labels, or none can be mistaken for another.")
-    rng = luck_of(random_state, NOISE)
+    rng = generator_for(random_state, NOISE)
     is_wrong = rng.random(len(labels)) < rate
     shift = rng.integers(1, len(classes), size=len(labels))
     return np.asarray(classes[np.where(is_wrong, (index + shift) % len(classes), index)])
@@ -87,7 +87,7 @@ def verification_delay(
         raise InvalidParameter(f"mean must be a number of events, 0 or more, got {mean!r}.")
     if spread not in ("geometric", "constant"):
         raise InvalidParameter(f'spread must be "geometric" or "constant", got {spread!r}.')
-    rng = luck_of(random_state, DELAY)
+    rng = generator_for(random_state, DELAY)
     steps = rng.geometric(1.0 / (1.0 + mean), size=n) - 1 if spread == "geometric" else np.full(n, round(mean))
     return np.where(rng.random(n) < lost, NEVER, steps).astype(np.int64)
 

@@ -4,7 +4,8 @@ IEEE TKDE (2019). Settings only.
 Rows of length one, a budget of half the rows, delta_pos = 1000 and delta_neg = 10 are those of the authors' released
 code. There an empty row becomes NaN: never asked, and always counted as a mistake; so it is counted here. The
 learning rates are those that the supplement shows best (eta = 1, for OA3-diag and sum 0.1). The other parameters are
-not printed. C = 1 for the first-order baselines lands on their numbers; tuned, they are better than printed.
+not printed. C = 1 of the first-order baselines is fitted to the print: PAA and CSOAL land on their numbers, OAAL does
+not; tuned, they are better than printed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def first_order_as_chosen(rho: Value) -> tuple[Candidate, ...]:
 def second_order(rho: Value) -> tuple[Candidate, ...]:
     return (
         Candidate("SOAL", fixed={"eta": 10.0, "gamma": 1.0, "delta": 10.0}),
-        Candidate("SOAL-CS", fixed={"eta": 1.0, "gamma": 1.0, "rho": rho, "delta": 10.0}),
+        Candidate("SOAL-CS", fixed={"eta": 10.0, "gamma": 1.0, "rho": rho, "delta": 10.0}),
     )
 
 
@@ -104,7 +105,7 @@ def cifar() -> tuple[Setting, ...]:
     full = (
         oa3("OA3", imbalance, 1.0),
         Candidate("SOAL", fixed={"eta": 10.0, "gamma": 1.0, "delta": 10.0}),
-        Candidate("SOAL-CS", fixed={"eta": 1.0, "gamma": 1.0, "rho": imbalance, "delta": 10.0}),
+        Candidate("SOAL-CS", fixed={"eta": 10.0, "gamma": 1.0, "rho": imbalance, "delta": 10.0}),
     )
     thin = (*first_order(imbalance), oa3("OA3-diag", imbalance, 1.0), *sketched(imbalance, (1000.0, 10.0)))
     return (
@@ -116,6 +117,7 @@ def cifar() -> tuple[Setting, ...]:
 # --- properties ------------------------------------------------------------------------------------------
 
 FAMILY = ("OA3", "OA3-diag", "SOA3", "SSOA3")
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 BUDGETS = (1000, 2000, 4000, 8000, 16000, 32000)
 
 
@@ -129,7 +131,7 @@ def varying_budgets(metric: str) -> tuple[Setting, ...]:
 
 
 def query_biases() -> Setting:
-    values = powers(10, range(-4, 5, 2))
+    values = powers(10, (-4, -2, 0, 1, 2, 3, 4))
     candidates = [
         Candidate(
             "OA3",
@@ -152,9 +154,10 @@ def weighted(share: float) -> Callable[[Table], float]:
 
 def cost_weights() -> tuple[Setting, ...]:
     settings = []
-    for share in (0.1, 0.3, 0.5, 0.7, 0.9):  # alpha_n
+    for share in SHARES:  # alpha_n
         rho = weighted(share)
-        candidates = (*first_order(rho), *(oa3(name, rho, 0.1 if name == "OA3-diag" else 1.0) for name in FAMILY))
+        ours = (oa3(name, rho, 0.1 if name == "OA3-diag" else 1.0) for name in FAMILY)
+        candidates = (*first_order(rho), *second_order(rho), *ours)
         settings.append(
             budgeted(
                 "w8a", f"α_n = {share:g}", candidates, budget=32000.0, report=("sum%",), permutations=5,
@@ -164,12 +167,28 @@ def cost_weights() -> tuple[Setting, ...]:
     return tuple(settings)
 
 
-def learning_rates() -> tuple[Setting, ...]:
-    """With the budgets of the 2018 supplement, from whose figure 5 the numbers are."""
+def costs_of_mistakes() -> tuple[Setting, ...]:
+    """The same for cost: c_n, and rho = c_p / c_n."""
+    settings = []
+    for share in SHARES:  # c_n
+        rho = (1.0 - share) / share
+        candidates = (*first_order(rho), *second_order(rho), *(oa3(name, rho, 1.0) for name in FAMILY))
+        settings.append(
+            budgeted(
+                "w8a", f"c_n = {share:g}", candidates, "cost", 32000.0, report=("cost",), permutations=5,
+                c_p=1.0 - share, x=share,
+            )
+        )  # fmt: skip
+    return tuple(settings)
+
+
+def learning_rates(metric: str) -> tuple[Setting, ...]:
+    """With the budgets of the 2018 supplement, from whose figures 5 and 6 the numbers are."""
+    rho: Value = imbalance if metric == "sum" else NINE
     return tuple(
         budgeted(
-            dataset, f"η = {eta:g}", [oa3(name, imbalance, eta) for name in FAMILY], budget=budget, report=("sum%",),
-            permutations=permutations, x=eta,
+            dataset, f"η = {eta:g}", [oa3(name, rho, eta) for name in FAMILY], metric, budget,
+            report=("sum%",) if metric == "sum" else ("cost",), permutations=permutations, x=eta,
         )
         for dataset, budget, permutations in (("w8a", 32000.0, 5), ("german", 500.0, 20))
         for eta in powers(10, range(-4, 5))
@@ -178,32 +197,37 @@ def learning_rates() -> tuple[Setting, ...]:
 
 # --- what is shown ---------------------------------------------------------------------------------------
 
-BASELINES = ("PAA", "OAAL", "CSOAL", "SOAL")
-ASYMMETRIC = (
-    Claim("OA3 and its variants have a higher sum than PAA, OAAL, CSOAL and SOAL", every(FAMILY, BASELINES), "sum%"),
-    Claim("and than SOAL-CS", every(FAMILY, ("SOAL-CS",)), "sum%"),
-)
+BASELINES = ("PAA", "OAAL", "CSOAL", "SOAL", "SOAL-CS")
+ASYMMETRIC = (Claim("OA3 and its variants have a higher sum than all others", every(FAMILY, BASELINES), "sum%"),)
 CHEAPER = (
     Claim(
-        "OA3 and its variants have a lower cost than PAA, OAAL, CSOAL and SOAL",
+        "OA3 and its variants have a lower cost than all others",
         every(FAMILY, BASELINES),
         "cost",
         lower_is_better=True,
     ),
-    Claim("and than SOAL-CS", every(FAMILY, ("SOAL-CS",)), "cost", lower_is_better=True),
 )
-PROTOCOL = (
-    "rows to length 1, no intercept; B = half the rows, delta_pos = 1000, delta_neg = 10, empty rows counted as "
-    "mistakes, as in the authors' code; gamma = 1; eta = 1 (OA3-diag and sum: 0.1; SOAL: 10); C = 1 and chosen delta "
-    "for PAA, OAAL, CSOAL."
-)
-SOAL_CS = (
-    "SOAL-CS differs: the printed one has the cost in the margin of the loss, max(0, rho - y p), which gives sum 79.7 "
-    "and cost 1144; ours scales the step, as OA3 does, and is better."
-)
+
+
+def protocol(budget: str = "half the rows", rates: str = "1 (OA3-diag and sum: 0.1; SOAL, SOAL-CS: 10)") -> str:
+    """How it is played, with this budget and these learning rates."""
+    return (
+        f"rows to length 1, no intercept; B = {budget}; delta_pos = 1000, delta_neg = 10, empty rows counted as "
+        f"mistakes, as in the authors' code; gamma = 1; eta = {rates}; PAA, OAAL and CSOAL with C = 1, fitted to the "
+        "print, and chosen delta."
+    )
+
+
+PROTOCOL = protocol()
 SKETCHES = "With eta = 0.1 the sketches are better than printed: sum 83.3, cost 1113."
-TUNED = "With C tuned as well, CSOAL reaches a sum of 82.1 and OAAL 79.5, far above the print."
-W8A: Mapping[str, str] = {"w8a": f"{SOAL_CS} {SKETCHES} {TUNED}"}
+TUNED = (
+    "OAAL does not come out: 4 of its 6 numbers in Table 2 are outside. Its row of sum is near that of a perceptron "
+    "which asks for everything until the budget is spent (74.1, 58.5 and 89.8; printed 73.9, 57.9 and 90.0), its row "
+    "of cost near that of PA-I which does so (1328, 56.4 and 90.9; printed 1328, 56.9 and 90.8): its two halves seem "
+    "to come from two programs, and in neither does the choice of what to ask matter. With C tuned as well, CSOAL "
+    "reaches a sum of 82.1 and OAAL 79.5, far above the print."
+)
+W8A: Mapping[str, str] = {"w8a": f"{SKETCHES} {TUNED}"}
 
 EXPERIMENTS = (
     Experiment(
@@ -224,16 +248,16 @@ EXPERIMENTS = (
             Claim("OA3 beats its approximations", tuple(("OA3", name) for name in FAMILY[1:]), "sum%"),
             Claim("the sketches beat the diagonal", (("SOA3", "OA3-diag"), ("SSOA3", "OA3-diag")), "sum%"),
             Claim(
-                "OA3 and its variants beat PAA, OAAL, CSOAL and SOAL",
+                "OA3 and its variants beat all others",
                 every(FAMILY, BASELINES),
                 "sum%",
             ),
         ),
-        protocol=PROTOCOL.replace("eta = 1 (OA3-diag and sum: 0.1; SOAL: 10)", "eta = 1 (SOAL: 10)")
+        protocol=protocol(rates="1 (SOAL, SOAL-CS: 10)")
         + " Class 1 (automobiles) against the rest: the paper takes some class at random; 2 permutations of the "
         "algorithms with a full matrix.",
         absent="IAD cannot be had here; the paper's 20 % of CIFAR-10 are a random draw, ours the first 10,000 images",
-        remarks={"cifar10:1": f"The positive class is not printed, so only the order counts. {SOAL_CS}"},
+        remarks={"cifar10:1": "The positive class is not printed, so only the order counts."},
     ),
     Experiment(
         "paper4-fig1",
@@ -256,7 +280,7 @@ EXPERIMENTS = (
         "sum over budgets",
         varying_budgets("sum"),
         claims=ASYMMETRIC,
-        protocol=PROTOCOL + " 10 permutations.",
+        protocol=protocol("1,000 to 32,000") + " 10 permutations.",
         x_axis="budget",
         remarks=W8A,
     ),
@@ -265,7 +289,7 @@ EXPERIMENTS = (
         "cost over budgets",
         varying_budgets("cost"),
         claims=CHEAPER,
-        protocol=PROTOCOL + " 10 permutations.",
+        protocol=protocol("1,000 to 32,000") + " 10 permutations.",
         x_axis="budget",
         remarks=W8A,
     ),
@@ -273,22 +297,40 @@ EXPERIMENTS = (
         "paper4-fig5",
         "sum of OA3 over the two query biases",
         (query_biases(),),
-        protocol=PROTOCOL + " 3 permutations.",
+        protocol=protocol("32,000").replace("delta_pos = 1000, delta_neg = 10, ", "") + " 3 permutations.",
         x_axis="δ+ and δ-",
     ),
     Experiment(
         "paper4-fig6",
         "sum over the weight of specificity",
         cost_weights(),
-        protocol=PROTOCOL + " 5 permutations.",
+        claims=ASYMMETRIC,
+        protocol=protocol("32,000") + " 5 permutations.",
         x_axis="α_n",
+    ),
+    Experiment(
+        "paper4-fig6-cost",
+        "cost over the cost of a false alarm",
+        costs_of_mistakes(),
+        claims=CHEAPER,
+        protocol=protocol("32,000") + " 5 permutations.",
+        numbers="none: the supplement says in a figure that OA3 and OA3-diag stay ahead",
+        x_axis="c_n",
     ),
     Experiment(
         "paper4-fig7",
         "sum over the learning rate",
-        learning_rates(),
-        protocol=PROTOCOL + " 5 permutations of w8a.",
+        learning_rates("sum"),
+        protocol=protocol("32,000 of w8a, 500 of german", "10^[-4:4]") + " 5 permutations of w8a, 20 of german.",
         numbers="read off figure 5 of the supplement of 2018, to about half a point: OA3 and OA3-diag at three rates",
+        x_axis="η",
+    ),
+    Experiment(
+        "paper4-fig7-cost",
+        "cost over the learning rate",
+        learning_rates("cost"),
+        protocol=protocol("32,000 of w8a, 500 of german", "10^[-4:4]") + " 5 permutations of w8a, 20 of german.",
+        numbers="read off figure 6 of the supplement of 2018, to about a hundredth: OA3 and OA3-diag at three rates",
         x_axis="η",
     ),
 )

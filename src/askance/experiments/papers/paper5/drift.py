@@ -7,7 +7,7 @@ loss, nine for a missed positive and one for a false alarm. The gain is score / 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from askance.datasets import Dataset
-from askance.experiments.papers.run import prepared
-from askance.experiments.search import Found, find_scales, knob_of
+from askance.experiments.papers.run import Context, prepare
+from askance.experiments.search import FoundScale, find_scales, scale_parameter_of
+from askance.experiments.table import digest_data
 from askance.learner.presets import make
 from askance.metrics import summarise
+from askance.metrics.ranking import area
 
 FIRST_DAY = 0.2
 """Share of the stream that trains the first model. The paper's is a day of thirty; our streams are short, and the
 first tenth of spamassassin is almost all spam."""
 METRICS = ("auc", "nlp", "weighted_loss")
 SEARCH_TRIALS = 3
+TENTHS = 10
+
+Gains = dict[str, float]
+Playing = Callable[..., Gains]
+"""``play``, or ``play`` that keeps what was played."""
 
 
 @dataclass(frozen=True)
-class Stream:
+class EvaluatedStream:
     """A stream whose first day has been cut off, and what the first model makes of the rest."""
 
     name: str
@@ -37,13 +44,13 @@ class Stream:
     baseline: dict[str, float]
 
 
-def stream_of(dataset: Dataset) -> Stream:
+def stream_of(dataset: Dataset) -> EvaluatedStream:
     """Words present or not for texts, standardised columns for numbers; the order of the data."""
     if dataset.texts is not None:
         X = sp.csr_matrix((np.ones_like(dataset.X.data), dataset.X.indices, dataset.X.indptr), dataset.X.shape)
         y = (dataset.y == 1).astype(int)
     else:
-        table = prepared(dataset, ("standard",))
+        table = prepare(dataset, ("standard",))
         X, y = table.X, np.asarray(table.y)
     day = int(FIRST_DAY * len(y))
     model = learner("UOAL-random", rate=1.0).partial_fit(X[:day], y[:day])
@@ -51,7 +58,9 @@ def stream_of(dataset: Dataset) -> Stream:
     asked = np.zeros(len(y) - day, dtype=bool)
     predicted = (probability >= 0.5).astype(int)
     baseline = summarise(y[day:], predicted, asked, classes=[0, 1], probability_positive=probability)
-    return Stream(dataset.name, (X[:day], y[:day]), (X[day:], y[day:]), {name: baseline[name] for name in METRICS})
+    return EvaluatedStream(
+        dataset.name, (X[:day], y[:day]), (X[day:], y[day:]), {name: baseline[name] for name in METRICS}
+    )
 
 
 def learner(name: str, seed: int = 0, **parameters: float) -> Any:
@@ -59,9 +68,7 @@ def learner(name: str, seed: int = 0, **parameters: float) -> Any:
     return make(name, prior_variance=1.0, classes=[0, 1], intercept=True, random_state=seed, **parameters)
 
 
-def play(
-    stream: Stream, name: str, seed: int, order: np.ndarray | None = None, **parameters: float
-) -> dict[str, float]:
+def play(stream: EvaluatedStream, name: str, seed: int, order: np.ndarray | None = None, **parameters: float) -> Gains:
     """Train on the first day, play the rest, and measure the rest: metrics, gains and the query ratio."""
     X, y = stream.rest if order is None else (stream.rest[0][order], stream.rest[1][order])
     trace = learner(name, seed, **parameters).partial_fit(*stream.first).run(X, y)
@@ -70,22 +77,59 @@ def play(
     return {"query_ratio": float(summary["query_ratio"]), **gains}
 
 
+def areas_by_tenth(stream: EvaluatedStream) -> dict[str, float]:
+    """The area under ROC in each tenth of the rest that has both classes, of the first model and of online learning."""
+    X, y = stream.rest
+    first = learner("UOAL-random", rate=1.0).partial_fit(*stream.first)
+    kept = first.predict_proba(X)[:, 1]
+    online = first.run(X, y).probability_positive
+    areas = {}
+    for tenth, rows in enumerate(np.array_split(np.arange(len(y)), TENTHS), 1):
+        if 0 < y[rows].sum() < len(rows):
+            for name, probability in (("first model", kept), ("online", online)):
+                areas[f"{name}, tenth {tenth}"] = area(y[rows] == 1, probability[rows])
+    return areas
+
+
+class PlayCache:
+    """``play`` and ``areas_by_tenth`` on one stream, each thing played once: what was played before is read."""
+
+    def __init__(self, context: Context, stream: EvaluatedStream) -> None:
+        self._plays = context.plays(__name__, stream.name, *stream.first, *stream.rest)
+
+    def play(
+        self, stream: EvaluatedStream, name: str, seed: int, order: np.ndarray | None = None, **parameters: float
+    ) -> Gains:
+        """As ``play``."""
+        about = {
+            "algorithm": name, "parameters": parameters, "seed": seed,
+            "order": None if order is None else digest_data(order),
+        }  # fmt: skip
+        return self._plays.once(about, lambda: play(stream, name, seed, order, **parameters))
+
+    def areas_by_tenth(self, stream: EvaluatedStream) -> dict[str, float]:
+        """As ``areas_by_tenth``."""
+        return self._plays.once({"areas": "by tenth"}, lambda: areas_by_tenth(stream))
+
+
 def gain(metric: str, score: float, baseline: float) -> float:
     """By how much a score is better than the baseline, relatively."""
     return score / baseline - 1.0 if metric == "auc" else 1.0 - score / baseline
 
 
-def scales(stream: Stream, name: str, rates: Sequence[float], **parameters: float) -> dict[float, Found]:
+def scales(
+    stream: EvaluatedStream, name: str, rates: Sequence[float], playing: Playing = play, **parameters: float
+) -> dict[float, FoundScale]:
     """The epsilon, b or rate with which an algorithm asks for each of these shares of labels."""
-    knob = knob_of(name)
-    assert knob is not None
-    if knob.letters == ("rate",):
-        return {rate: Found(rate, rate, rate, reached=True) for rate in rates}
-    search = find_scales(rates, knob)
+    scale_parameter = scale_parameter_of(name)
+    assert scale_parameter is not None
+    if scale_parameter.letters == ("rate",):
+        return {rate: FoundScale(rate, rate, rate, reached=True) for rate in rates}
+    search = find_scales(rates, scale_parameter)
     scale = next(search)
     while True:
         trials = [
-            play(stream, name, 10_000 + trial, **knob.turn(dict(parameters), scale))["query_ratio"]
+            playing(stream, name, 10_000 + trial, **scale_parameter.apply(dict(parameters), scale))["query_ratio"]
             for trial in range(SEARCH_TRIALS)
         ]
         try:

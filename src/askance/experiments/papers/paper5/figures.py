@@ -6,42 +6,38 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from askance.experiments.papers.expected import expected
 from askance.experiments.papers.outcome import Cell
-from askance.experiments.papers.paper5.drift import METRICS, Stream, learner, play, scales, stream_of
+from askance.experiments.papers.paper5.drift import METRICS, TENTHS, EvaluatedStream, PlayCache, scales, stream_of
 from askance.experiments.papers.run import Context
-from askance.experiments.progress import Progress
-from askance.experiments.search import knob_of
-from askance.metrics import auc
+from askance.experiments.progress import SweepProgress
+from askance.experiments.search import scale_parameter_of
 
 RULES = ("entropy", "margin", "random")
 TRIALS = 20
-TENTHS = 10
 
 
-def decay_factors(context: Context, decays: Sequence[float]) -> list[Cell]:
-    """Table 1: every label is revealed; nothing is left to chance."""
+def decay_factors(context: Context, factors: Sequence[tuple[str, float]]) -> list[Cell]:
+    """Table 1: every label is revealed; nothing is left to chance. A factor is a parameter and its value."""
     cells = []
-    for stream, report in _streams(context):
-        for place, decay in enumerate(decays):
-            report(place / len(decays))
-            gains = play(stream, "UOAL-random", 0, rate=1.0, decay=decay)
-            cells += _gains(stream.name, "all labels", f"decay {decay:g}", [gains], decay, {"decay": decay})
+    for stream, kept, report in _streams(context):
+        for place, (letter, factor) in enumerate(factors):
+            report(place / len(factors))
+            gains = kept.play(stream, "UOAL-random", 0, None, rate=1.0, **{letter: factor})
+            cells += _gains(stream.name, "all labels", in_words(letter, factor), [gains], factor, {letter: factor})
     return cells
 
 
 def against_the_first_model(context: Context) -> list[Cell]:
     """Figure 3: the area under ROC in each tenth of the stream."""
     cells = []
-    for stream, report in _streams(context):
+    for stream, kept, report in _streams(context):
         report(0.0)
-        X, y = stream.rest
-        first = learner("UOAL-random", rate=1.0).partial_fit(*stream.first)
-        kept = first.predict_proba(X)[:, 1]
-        online = first.run(X, y).probability_positive
-        for tenth, rows in enumerate(np.array_split(np.arange(len(y)), TENTHS), 1):
-            if 0 < y[rows].sum() < len(rows):
-                for name, probability in (("first model", kept), ("online", online)):
-                    area = auc(y[rows], probability[rows], 1)
+        areas = kept.areas_by_tenth(stream)
+        for tenth in range(1, TENTHS + 1):
+            for name in ("first model", "online"):
+                if f"{name}, tenth {tenth}" in areas:
+                    area = areas[f"{name}, tenth {tenth}"]
                     cells.append(Cell(stream.name, f"tenth {tenth}", name, "auc", (area,), tenth / TENTHS))
     return cells
 
@@ -52,11 +48,15 @@ def labeling_rates(context: Context, rates: Sequence[float]) -> list[Cell]:
     return _all(context, lambda stream: [(name, name, {}, None) for name in names], rates)
 
 
-def with_and_without_decay(context: Context, rates: Sequence[float], decay: float) -> list[Cell]:
+def with_and_without_decay(
+    context: Context, rates: Sequence[float], factors: Sequence[tuple[str, float]]
+) -> list[Cell]:
     """Figure 5: the unbiased rules, with and without forgetting."""
     plain: list[Variant] = [(f"UOAL-{rule}", f"UOAL-{rule}", {}, None) for rule in RULES]
     fading: list[Variant] = [
-        (f"UOAL-{rule}, decay {decay:g}", f"UOAL-{rule}", {"decay": decay}, None) for rule in RULES
+        (f"UOAL-{rule}, {in_words(letter, factor)}", f"UOAL-{rule}", {letter: factor}, None)
+        for letter, factor in factors
+        for rule in RULES
     ]
     return _all(context, lambda stream: [*plain, *fading], rates)
 
@@ -64,17 +64,48 @@ def with_and_without_decay(context: Context, rates: Sequence[float], decay: floa
 def stream_and_shuffled(context: Context, rates: Sequence[float]) -> list[Cell]:
     """Figure 6: the order of the stream, and another order for each trial."""
 
-    def shuffled(stream: Stream) -> Callable[[int], np.ndarray]:
+    def shuffled(stream: EvaluatedStream) -> Callable[[int], np.ndarray]:
         return lambda trial: np.random.default_rng([7, trial]).permutation(len(stream.rest[1]))
 
-    def variants(stream: Stream) -> list[Variant]:
+    def variants(stream: EvaluatedStream) -> list[Variant]:
         names = ("UOAL-entropy", "UOAL-random")
         return [
             *((name, name, {}, None) for name in names),
             *((f"{name}, shuffled", name, {}, shuffled(stream)) for name in names),
         ]
 
-    return _all(context, variants, rates)
+    return _with_lifts(_all(context, variants, rates))
+
+
+def _with_lifts(cells: list[Cell]) -> list[Cell]:
+    """And what entropy gains over random labels, on the stream and shuffled, trial by trial."""
+    known = {(cell.dataset, cell.setting, cell.algorithm, cell.metric): cell for cell in cells}
+    lifts = []
+    for (dataset, setting, algorithm, metric), cell in known.items():
+        if not algorithm.startswith("UOAL-entropy"):
+            continue
+        other = known[dataset, setting, algorithm.replace("entropy", "random"), metric]
+        values = tuple(np.subtract(cell.values, other.values).tolist())
+        name = algorithm.replace("UOAL-entropy", "lift of entropy")
+        lifts.append(Cell(dataset, setting, name, metric, values, cell.x, {}, cell.note or other.note))
+    return cells + lifts
+
+
+def as_printed(experiment: str) -> list[Cell]:
+    """The paper's own numbers, which are of private data, as a table beside ours."""
+    return [
+        Cell("the paper's comments", setting, algorithm, metric, (printed.mean,), note="as printed")
+        for (_, setting, algorithm, metric), printed in expected(experiment).items()
+    ]
+
+
+def in_words(letter: str, factor: float) -> str:
+    """What to call a memory factor.
+
+    >>> in_words("local_decay", 0.999)
+    'local decay 0.999'
+    """
+    return f"{letter.replace('_', ' ')} {factor:g}"
 
 
 # --- common ----------------------------------------------------------------------------------------------
@@ -83,28 +114,31 @@ Variant = tuple[str, str, dict[str, float], Callable[[int], np.ndarray] | None]
 """What to call it, the algorithm, its parameters, and the order of a trial if it is not that of the stream."""
 
 
-def _streams(context: Context) -> Iterator[tuple[Stream, Callable[[float], None]]]:
+def _streams(context: Context) -> Iterator[tuple[EvaluatedStream, PlayCache, Callable[[float], None]]]:
     for place, name in enumerate(context.datasets, 1):
 
         def report(share: float, name: str = name, place: int = place) -> None:
-            context.report(name, place, len(context.datasets), Progress("playing", 0, 0, share, 1.0 - share))
+            context.report(name, place, len(context.datasets), SweepProgress("playing", 0, 0, share, 1.0 - share))
 
         report(0.0)
-        yield stream_of(context.load(name)), report
+        stream = stream_of(context.load(name))
+        yield stream, PlayCache(context, stream), report
 
 
-def _all(context: Context, variants: Callable[[Stream], Iterable[Variant]], rates: Sequence[float]) -> list[Cell]:
+def _all(
+    context: Context, variants: Callable[[EvaluatedStream], Iterable[Variant]], rates: Sequence[float]
+) -> list[Cell]:
     cells, trials = [], context.trials(TRIALS)
-    for stream, report in _streams(context):
+    for stream, kept, report in _streams(context):
         rows = list(variants(stream))
         for place, (label, name, parameters, order) in enumerate(rows):
-            knob = knob_of(name)
-            assert knob is not None
+            scale_parameter = scale_parameter_of(name)
+            assert scale_parameter is not None
             report(place / len(rows))
-            for rate, found in sorted(scales(stream, name, rates, **parameters).items()):
-                turned = knob.turn(dict(parameters), found.scale)
+            for rate, found in sorted(scales(stream, name, rates, kept.play, **parameters).items()):
+                turned = scale_parameter.apply(dict(parameters), found.scale)
                 results = [
-                    play(stream, name, trial, order(trial) if order else None, **turned) for trial in range(trials)
+                    kept.play(stream, name, trial, order(trial) if order else None, **turned) for trial in range(trials)
                 ]
                 asked = float(np.mean([result["query_ratio"] for result in results]))
                 note = "" if found.reached else f"asks for {asked:.0%}"

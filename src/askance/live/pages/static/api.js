@@ -38,6 +38,7 @@ export async function request(method, path, body, options = {}) {
       signal: AbortSignal.timeout(options.timeout || 15000),
       keepalive: Boolean(options.keepalive),
       redirect: "error",
+      cache: options.cache ?? "default",
     });
   } catch (error) {
     throw new Unreachable(String(error));
@@ -57,7 +58,7 @@ export async function request(method, path, body, options = {}) {
   return document;
 }
 
-export const get = (path) => request("GET", path);
+export const get = (path, options = {}) => request("GET", path, undefined, options);
 export const post = (path, body = {}, options = {}) => request("POST", path, body, options);
 
 // A name nobody else makes; crypto.randomUUID is missing on plain http.

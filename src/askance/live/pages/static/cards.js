@@ -3,6 +3,7 @@
 import { bandChart, barsChart, calibrationChart, intervalChart, legend, sharesChart, table, timeChart } from "./charts.js";
 import { root } from "./api.js";
 import { clock, count, duration, h, number, percent, some } from "./dom.js";
+import { scrollBox } from "./scrolling.js";
 
 const MOST_CLASSES = 6;
 const ENOUGH = 30; // audit labels from which an estimate says something
@@ -17,7 +18,7 @@ export const CARDS = [
       return `${verdict}: right on ${percent(estimate)} of ${spanOf(headline)} (95 % interval ${percent(low)} to ${percent(high)}, from ${some(n, "answer")} and the chance each was asked with). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)} of them.`;
     },
     draw({ accuracy: { headline }, labels, queue }, series, width, words) {
-      if (!labels.total) return queue.open > 0 && h("p", {}, h("a", { href: `${root}/label` }, "Answer the first questions"));
+      if (!labels.total) return queue.open > 0 && h("p", {}, h("a", { class: "alone", href: `${root}/label` }, "Answer the first questions"));
       if (headline.enough) return intervalChart(width, headline, headline.baseline.estimate, words);
       return headline.events > 0 && barsChart(width, [{ name: "answers", value: headline.n, limit: headline.needed, words: `${count(headline.n)} of ${count(headline.needed)}` }], words);
     },
@@ -148,18 +149,19 @@ export const CARDS = [
     question: "Is the budget spent?",
     answer({ budget }) {
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
-      const parts = Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total });
+      const parts = spansOf(budget);
       const limited = parts.filter(([, part]) => part.limit !== null).map(([name, part]) => `${count(part.spent)} of ${count(part.limit)} ${name}`);
       const spread = budget.pace ? ` The rest is spread over the ${budget.pace.period}, about one question every ${duration(budget.pace.seconds)}.` : "";
       return limited.length ? `No: ${limited.join(", ")}.${spread}` : `There is no limit but ${shareOf(budget)}; ${some(budget.total.spent, "question")} asked so far.`;
     },
     draw: ({ budget }, series, width, words) =>
-      barsChart(width, Object.entries({ "this hour": budget.hour, today: budget.day, "in total": budget.total }).map(([name, { spent, limit }]) => ({
+      barsChart(width, spansOf(budget).map(([name, { spent, limit }]) => ({
         name, value: limit === null ? 0 : spent, limit, words: limit === null ? `${count(spent)}, no limit` : `${count(spent)} of ${count(limit)}`, tone: limit !== null && spent >= limit ? "k1" : "k0",
       })), words),
   },
 ];
 
+const spansOf = (budget) => Object.entries(budget.spans).map(([words, name]) => [words, budget[name]]);
 const shareOf = ({ rate, head }) => (rate < 1 ? `a share of ${percent(rate)} of the events, after the first ${count(head)} questions` : "the algorithm's own judgment");
 const spanOf = ({ span, events }) => (span === "recent" ? `the last ${count(events)} events` : `the ${count(events)} events since it began to learn`);
 const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -198,7 +200,7 @@ function mixOf(stats, series) {
 
 function peopleTable(people) {
   const rows = people.map((person) => [person.name, count(person.labels), count(person.last_hour), duration(person.median_seconds), count(person.skips), person.agreement === null ? "–" : percent(person.agreement)]);
-  return table(["Name", "Labels", "Last hour", "Median time", "Skips", "Agrees"], rows);
+  return table("Who labels?", ["Name", "Labels", "Last hour", "Median time", "Skips", "Agrees"], rows);
 }
 
 function chosenMatrix(confusion) {
@@ -222,8 +224,8 @@ function matrix(confusion) {
     element.style.setProperty("--share", String(n / Math.max(1, sum(row))));
     return element;
   };
-  const box = h(
-    "div", { class: "scroll-x", tabindex: "0", role: "group", "aria-label": "Confusion matrix" },
+  const box = scrollBox(
+    "Confusion matrix",
     h(
       "table", { class: confusion.labels.length > 5 ? "matrix small many" : "matrix small" },
       h("caption", { class: "hidden" }, "Rows: what people said. Columns: what the model had predicted."),
@@ -231,13 +233,5 @@ function matrix(confusion) {
       h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto", title: confusion.labels[truth] }, confusion.labels[truth]), row.map((n, predicted) => cell(n, row, truth === predicted))))),
     ),
   );
-  box.addEventListener("scroll", () => showMore(box));
   return [box, h("p", { class: "cue", hidden: true }, "scroll sideways for more classes →")];
-}
-
-// Once it is in the page: whether there are columns out of sight.
-export function showMore(box) {
-  const isMore = Math.abs(box.scrollLeft) + box.clientWidth < box.scrollWidth - 1;
-  box.classList.toggle("more", isMore);
-  if (box.nextElementSibling?.matches(".cue")) box.nextElementSibling.hidden = box.scrollWidth <= box.clientWidth + 1;
 }

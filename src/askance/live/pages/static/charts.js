@@ -1,6 +1,7 @@
 // Charts as inline SVG, drawn at the width they have, so that text keeps its size.
 
 import { clock, count, h, number, percent, svg } from "./dom.js";
+import { scrollBox } from "./scrolling.js";
 
 const LEFT = 40;
 const BOTTOM = 20;
@@ -144,6 +145,21 @@ export function calibrationChart(width, bins, words) {
   );
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+
+function textWidth(words, weight = "") {
+  pen.font = `${weight}12px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(words).width;
+}
+
+// A text that ends in dots where there is no more room; the whole of it where the mouse rests.
+function shortText(words, room, properties) {
+  if (textWidth(words) <= room) return svg("text", properties, words);
+  const letters = [...words];
+  while (letters.length > 1 && textWidth(`${letters.join("")}…`) > room) letters.pop();
+  return svg("text", properties, svg("title", {}, words), `${letters.join("").trimEnd()}…`);
+}
+
 // Horizontal bars: {name, value, limit, words}; a limit draws the track.
 export function barsChart(width, rows, words) {
   const most = Math.max(1e-9, ...rows.map((row) => row.limit ?? row.value ?? 0));
@@ -155,7 +171,7 @@ export function barsChart(width, rows, words) {
       const scale = row.limit ? width / row.limit : width / most;
       const long = Math.min(width, (row.value ?? 0) * scale);
       return [
-        svg("text", { x: 0, y: top + 14 }, row.name),
+        shortText(row.name, width - textWidth(row.words, "600 ") - 12, { x: 0, y: top + 14 }),
         svg("text", { class: "strong", x: width, y: top + 14, "text-anchor": "end" }, row.words),
         svg("rect", { class: "track", x: 0, y: top + 20, width, height: 8, rx: 4 }),
         long > 0 && svg("rect", { class: row.tone ?? "k0", stroke: "none", x: 0, y: top + 20, width: Math.max(4, long), height: 8, rx: 4 }),
@@ -171,9 +187,9 @@ export function legend(names) {
   );
 }
 
-export function table(head, rows) {
-  return h(
-    "div", { class: "scroll-x" },
+export function table(name, head, rows) {
+  return scrollBox(
+    name,
     h(
       "table", {},
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col", dir: "auto" }, name)))),

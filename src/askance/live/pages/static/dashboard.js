@@ -1,9 +1,10 @@
 // The dashboard: numbers as they change, each card a question.
 
 import { get, logIn, post, root } from "./api.js";
-import { CARDS, showMore } from "./cards.js";
+import { CARDS } from "./cards.js";
 import { table } from "./charts.js";
 import { byId, clock, count, duration, h, number, percent } from "./dom.js";
+import { replaceContent } from "./scrolling.js";
 
 const SERIES_EVERY = 15_000;
 let stats = null;
@@ -25,8 +26,8 @@ function budgetTile({ rate, total }, spent, limit) {
 
 function tiles() {
   const { accuracy: { headline: head }, events, queue, labels, drift, model, budget } = stats;
-  const limit = budget.day.limit ?? budget.hour.limit ?? budget.total.limit;
-  const spent = budget.day.limit !== null ? budget.day.spent : budget.hour.limit !== null ? budget.hour.spent : budget.total.spent;
+  const periods = Object.values(budget.spans).map((name) => budget[name]).filter((part) => part !== budget.total);
+  const { spent, limit } = periods.findLast((part) => part.limit !== null) ?? budget.total; // the longest with a limit
   return [
     ["Right", head.enough ? percent(head.estimate) : "too early", head.enough ? `${percent(head.low)} to ${percent(head.high)}` : `${count(head.n)} of ${count(head.needed)} answers`],
     ["Events a second", number(events.per_second), `${count(events.total)} in all`],
@@ -45,18 +46,24 @@ function draw() {
     const words = card.answer(stats, series);
     if (answer.textContent !== words) answer.textContent = words;
     const drawn = card.draw(stats, series, Math.max(200, plot.clientWidth), words);
-    const scrolled = plot.querySelector(".scroll-x")?.scrollLeft ?? 0;
-    plot.replaceChildren(...[drawn].flat().filter(Boolean));
-    const box = plot.querySelector(".scroll-x");
-    if (scrolled) box.scrollLeft = scrolled;
-    if (box) showMore(box);
-    if (details?.open) data.replaceChildren(table(...card.table(stats, series)));
+    replaceContent(plot, ...[drawn].flat().filter(Boolean));
+    if (details?.open) replaceContent(data, table(card.question, ...card.table(stats, series)));
   }
   const reasons = [...(stats.paused ? ["Learning is paused; answers are kept and wait."] : []), ...stats.health.reasons];
   byId("alert").hidden = reasons.length === 0;
   if (byId("alert").textContent !== reasons.join(" ")) byId("alert").textContent = reasons.join(" ");
+  drawQuarantine();
   drawPause();
   byId("foot").textContent = `askance ${stats.version} · ${stats.algorithm} · up ${duration(stats.uptime)} · numbers of ${clock(stats.time)}`;
+}
+
+function drawQuarantine() {
+  const { held, dropped, newest, widened } = stats.quarantine;
+  const words = widened.map(({ field, before, now }) => `The field ${field} was a ${before} at first and is a ${now} now.`);
+  if (held) words.unshift(`In quarantine, for they could not be encoded: ${count(held)} ${held === 1 ? "event" : "events"}; the newest: ${newest.map(({ id, reason }) => `${id}, ${reason}`).join(" ")}`);
+  if (dropped) words.push(`Not kept, for lack of room: ${count(dropped)}.`);
+  byId("quarantine").hidden = words.length === 0;
+  if (byId("quarantine").textContent !== words.join(" ")) byId("quarantine").textContent = words.join(" ");
 }
 
 function schedule() {
@@ -103,13 +110,14 @@ function drawPause() {
   const button = byId("pause");
   if (!button) return;
   button.hidden = false;
+  button.dataset.act = stats.paused ? "resume" : "pause";
   button.textContent = stats.paused ? "Resume learning" : "Pause learning";
 }
 
-byId("pause")?.addEventListener("click", async () => {
+byId("pause")?.addEventListener("click", async ({ currentTarget }) => {
   try {
-    await post(`/v1/model/${stats.paused ? "resume" : "pause"}`);
-    stats = await get("/v1/stats");
+    await post(`/v1/model/${currentTarget.dataset.act}`); // what it said, whatever the newest numbers are
+    stats = await get("/v1/stats", { cache: "no-store" }); // not those of a moment ago
   } catch (error) {
     byId("alert").hidden = false;
     byId("alert").textContent = error.message;

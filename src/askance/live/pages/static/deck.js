@@ -60,10 +60,10 @@ export class Deck {
     this.fill();
   }
 
-  // Ask the service at once, whatever it said last.
+  // Ask the service at once: what it said last, or is about to say, no longer holds.
   look() {
-    if (this.#filling) this.#again = true;
-    else if (this.empty) this.empty.again = 0;
+    this.#again = this.#filling;
+    this.empty = null;
     this.fill();
   }
 
@@ -91,8 +91,8 @@ export class Deck {
           };
         } else {
           this.empty = null;
-          // Undone or answered meanwhile: what is here, or on its way there, is not shown twice.
-          const known = new Set([...this.asks.map((ask) => ask.id), ...this.#outbox.asks()]);
+          // Undone or answered meanwhile, or of another tab that was only heard of now: nothing is shown twice.
+          const known = new Set([...this.asks.map((ask) => ask.id), ...this.#outbox.asks(), ...this.#tabs.others()]);
           this.asks.push(...found.asks.filter((ask) => !known.has(ask.id)));
           this.#tabs.hold(this.asks.map((ask) => ask.id));
           // Fewer than wanted: the service has no more now.
@@ -106,11 +106,9 @@ export class Deck {
     } finally {
       this.#filling = false;
     }
+    if (this.#again) this.empty = null;
     this.#onchange();
-    if (this.#again) {
-      this.#again = false;
-      return this.look();
-    }
+    if (this.#again) return this.look();
     if (this.asks.length <= AHEAD) this.#timer = setTimeout(() => this.fill(), pause);
   }
 

@@ -25,7 +25,7 @@ export function emptyView(deck, outbox) {
   const waiting = outbox.entries().length;
   const kept = waiting > 0 && h("p", {}, `${some(waiting, "answer")} kept in this browser until the service has ${waiting === 1 ? "it" : "them"}.`);
   if (deck.trouble === "login") {
-    return view("Your session has ended", ["Nothing is lost.", kept, h("a", { href: logIn("/label") }, "Log in again")]);
+    return view("Your session has ended", ["Nothing is lost.", kept, h("a", { class: "alone", href: logIn("/label") }, "Log in again")]);
   }
   if (deck.trouble) {
     const words = deck.trouble === "offline" ? "The service cannot be reached." : deck.trouble;

@@ -1,6 +1,6 @@
 // One question as elements: its texts large, with the words that drove the suggestion, its other fields as a table.
 
-import { clock, h } from "./dom.js";
+import { clock, h, percent } from "./dom.js";
 import { write } from "./exact.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
@@ -17,7 +17,8 @@ export function itemView(ask) {
   const only = texts.length === 1;
   return h(
     "article",
-    { class: "item", tabindex: "-1", "aria-label": `Question about event ${ask.event.id}` },
+    { class: "item", tabindex: "0", "aria-label": `Question about event ${ask.event.id}` },
+    h("h2", { class: "hidden", dir: "auto" }, `Event ${ask.event.id}`),
     whyView(ask),
     h(
       "div",
@@ -45,12 +46,18 @@ export function showRaw(view, ask, raw) {
   view.querySelector(".readable").hidden = raw;
 }
 
+// What a screen reader says when a question appears.
+export function announcementOf(ask) {
+  const { suggestion } = ask;
+  return `${summaryOf(ask, 300)}. ${suggestion ? `Suggested: ${suggestion.label}, ${percent(suggestion.probability)}.` : "No suggestion."}`;
+}
+
 // A line about a question, for the history.
-export function summaryOf(ask) {
+export function summaryOf(ask, most = 120) {
   const texts = Object.values(ask.event.fields).filter((value) => typeof value === "string");
   const longest = texts.reduce((a, b) => (b.length > a.length ? b : a), "");
   const pairs = Object.entries(ask.event.fields).slice(0, 6).map(([name, value]) => `${name}: ${plain(value)}`);
-  return (longest.length > 15 ? longest : pairs.join(", ")).slice(0, 120);
+  return (longest.length > 15 ? longest : pairs.join(", ")).slice(0, most);
 }
 
 function whyView(ask) {

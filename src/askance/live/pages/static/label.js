@@ -4,7 +4,7 @@ import { get, logIn, newId, root, speakTo } from "./api.js";
 import { Deck } from "./deck.js";
 import { byId, count, h, some } from "./dom.js";
 import { canUndo, History } from "./history.js";
-import { itemView, showRaw, summaryOf } from "./item.js";
+import { announcementOf, itemView, showRaw, summaryOf } from "./item.js";
 import { isTyping, LETTERS, meaning } from "./keys.js";
 import { Choices } from "./choices.js";
 import { emptyView } from "./empty.js";
@@ -31,6 +31,7 @@ const choices = new Choices(classes, (label, event) => {
   if (event.detail > 0) backToItem(); // a mouse leaves no focus behind for Space to find
   if (shown && !tooSoon(event)) answer(label);
 });
+const hasRoomForHistory = matchMedia("(min-width: 1180px)"); // as in askance.css
 const history = new History((entry) => takeBack(entry));
 
 start();
@@ -61,6 +62,7 @@ async function start() {
 async function keepForOffline() {
   if (!navigator.serviceWorker || !globalThis.caches) return;
   await navigator.serviceWorker.register(`${root}/worker.js`);
+  await navigator.serviceWorker.ready; // before that, nobody would answer for what is kept
   const parts = performance.getEntriesByType("resource").map((entry) => new URL(entry.name).pathname);
   const cache = await caches.open("askance-label");
   await cache.addAll([`${root}/label`, ...new Set(parts.filter((path) => path.includes("/static/")))]);
@@ -93,9 +95,11 @@ function show(ask) {
   app.dataset.empty = String(!ask);
   choices.show(ask); // once they can be seen, so that the suggested one scrolls into view
   setRaw(false);
+  byId("announcement").textContent = ask ? announcementOf(ask) : ""; // of the focus a screen reader says the name alone
   if (!ask) return;
   byId("stage").replaceChildren(views.get(ask.id));
   byId("main").scrollTop = 0;
+  scrollTo(0, 0); // where the screen is too low, the whole page scrolls
   // The focus follows the question, except where the person is busy elsewhere.
   const elsewhere = hadFocus?.closest?.("#history, dialog, header") || (isTyping(hadFocus) && hadFocus.id !== "comment");
   if (!elsewhere) views.get(ask.id).focus({ preventScroll: true });
@@ -109,9 +113,10 @@ function setRaw(wanted) {
 
 // --- answers -------------------------------------------------------------------------------------------------
 
+// By when the key was pressed: a busy page hears of it later, and the question may have changed meanwhile.
 function tooSoon(event) {
-  const least = event?.type === "click" && event.detail > 1 ? TOO_FAST_CLICK : TOO_FAST;
-  return performance.now() - shownAt < least;
+  const least = event.type === "click" && event.detail > 1 ? TOO_FAST_CLICK : TOO_FAST;
+  return event.timeStamp - shownAt < least;
 }
 
 function answer(label) {
@@ -189,9 +194,10 @@ function say(words, hint = "") {
 
 function toast(words) {
   clearTimeout(toastTimer);
+  const hide = () => (byId("toast").hidden = true);
   byId("toast").hidden = false;
-  byId("toast").textContent = words;
-  toastTimer = setTimeout(() => (byId("toast").hidden = true), 9000);
+  byId("toast").replaceChildren(h("span", { dir: "auto" }, words), h("button", { type: "button", class: "quiet icon", "aria-label": "Close this message", onclick: hide }, "✕"));
+  toastTimer = setTimeout(hide, 9000);
 }
 
 function drawBadge() {
@@ -203,10 +209,11 @@ function drawBadge() {
   const kept = waiting ? ` · ${count(waiting)} kept` : "";
   const words = { login: `log in again${kept}`, offline: `offline${kept}`, waiting: `${count(waiting)} waiting`, saved: "saved" };
   const badge = byId("badge");
-  if (badge.dataset.state !== state || badge.textContent !== words[state]) {
+  const link = badge.firstElementChild;
+  if (badge.dataset.state !== state || link.textContent !== words[state]) {
     badge.dataset.state = state;
-    badge.textContent = words[state];
-    badge.setAttribute("href", state === "login" ? logIn("/label") : "#history");
+    link.textContent = words[state];
+    link.setAttribute("href", state === "login" ? logIn("/label") : "#history");
   }
   byId("tally").textContent = answered ? some(answered, "answer") : "";
 }
@@ -268,15 +275,20 @@ function backToItem() {
   (byId("stage").querySelector(".item") ?? byId("main")).focus({ preventScroll: true });
 }
 
+function setHistoryOpen(isOpen) {
+  document.body.classList.toggle("history-open", isOpen);
+  byId("open-history").setAttribute("aria-expanded", String(isOpen));
+  // Where it lies on top of the question, the focus must not go to what it hides.
+  for (const part of [byId("main"), byId("answer")]) part.inert = isOpen && !hasRoomForHistory.matches;
+}
+
 function openHistory(step) {
-  document.body.classList.add("history-open");
-  byId("open-history").setAttribute("aria-expanded", "true");
+  setHistoryOpen(true);
   if (step && !history.move(step)) step < 0 ? closeHistory() : byId("history").focus();
 }
 
 function closeHistory() {
-  document.body.classList.remove("history-open");
-  byId("open-history").setAttribute("aria-expanded", "false");
+  setHistoryOpen(false);
   backToItem();
 }
 
@@ -292,6 +304,7 @@ function wireButtons() {
   byId("open-help").addEventListener("click", () => byId("help").showModal());
   byId("open-history").addEventListener("click", () => (document.body.classList.contains("history-open") ? closeHistory() : openHistory(1)));
   byId("close-history").addEventListener("click", closeHistory);
+  hasRoomForHistory.addEventListener("change", () => setHistoryOpen(document.body.classList.contains("history-open")));
   byId("help").addEventListener("close", backToItem);
   const keysOn = byId("keys-on");
   keysOn.checked = !shelf.take("askance:keys-off");

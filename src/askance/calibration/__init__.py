@@ -1,0 +1,22 @@
+"""From scores to probabilities, in two ways.
+
+``online`` takes answer by answer in, in five numbers and without looking back: for the live service, and for scores
+from elsewhere. ``windowed`` fits to the latest 512 answers whenever somebody asks: what ``predict_proba`` does, for
+every algorithm. How good the probabilities are, ``askance.quality`` estimates (``calibration_error``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from askance.calibration.online import OnlineCalibration
+from askance.deprecation import warn_renamed
+
+__all__ = ["OnlineCalibration"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Calibration":
+        warn_renamed("Calibration", "OnlineCalibration")
+        return OnlineCalibration
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

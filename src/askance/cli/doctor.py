@@ -1,0 +1,61 @@
+"""``askance doctor``: what is wrong with the settings or the store, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from askance.cli.command import Command
+from askance.cli.live import add_config, open_stores, read_config
+
+if TYPE_CHECKING:
+    from askance.live.config import Config
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument(
+        "--deep", action="store_true", help="also replay the log and compare the model with the checkpoint's"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    config = read_config(options)
+    unsound, rest = examine(config, config.store, options.deep)
+    findings = unsound + rest
+    for sentence in findings:
+        print(f"problem: {sentence}")
+    for sentence in remark(config):
+        print(f"note: {sentence}")
+    print(f"{len(findings)} problems." if findings else "All is well.")
+    return 2 if findings else 0
+
+
+def examine(config: Config, place: str, deep: bool) -> tuple[list[str], list[str]]:
+    """What is wrong with a store, in sentences: what makes it unsound, and the rest."""
+    from askance.live.doctor import examine_rest, examine_store
+    from askance.live.store import open_store
+
+    database = open_store(place)
+    try:
+        return examine_store(database, config, deep), examine_rest(database, config)
+    finally:
+        database.close()
+
+
+def remark(config: Config) -> list[str]:
+    """What is worth knowing of a store, in sentences."""
+    from askance.live.doctor import remark_on_store
+
+    with open_stores(config) as database:
+        return remark_on_store(database)
+
+
+command = Command(
+    name="doctor",
+    summary="check the settings and the store of the live service",
+    description="Check settings, store, log and checkpoint, and say what to do about what is\nwrong.",
+    epilog="examples:\n  askance doctor\n  askance doctor --deep\n",
+    configure=configure,
+    run=run,
+)

@@ -1,0 +1,40 @@
+"""``askance rebuild``: the model of the service, made anew from its log."""
+
+from __future__ import annotations
+
+import argparse
+
+from askance.cli.command import Command
+from askance.cli.live import add_config, open_stores, or_by_http, read_config
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("--check", action="store_true", help="only compare: change nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    config = read_config(options)
+    from askance.live.rebuild import rebuild_offline
+
+    with open_stores(config) as database:
+        with or_by_http(config, "POST /v1/model/rebuild"):
+            database.own()
+        found = rebuild_offline(database, config, options.check)
+    print(f"model {found['model']}, digest {found['digest']}, {found['left_out']} answers left out")
+    if options.check and not found["same"]:
+        print("The stored model differs from the replay of its log.")
+        return 2
+    return 0
+
+
+command = Command(
+    name="rebuild",
+    summary="make the live service's model anew from its log",
+    description="Replay the log of events and answers: leaves out answers that were taken back\n"
+    "after they were learned, and takes up changed settings of the model. The\n"
+    "service must not run; a running one does the same at POST /v1/model/rebuild.",
+    epilog="examples:\n  askance rebuild\n  askance rebuild --check\n",
+    configure=configure,
+    run=run,
+)

@@ -1,0 +1,52 @@
+"""The page of all commands and options, made from what the command line itself reads.
+
+python -m askance.cli.reference > docs/commands.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from askance.cli import COMMANDS, parsers
+
+HEAD = """\
+# All commands and options
+
+`askance COMMAND --help` says the same. This page is made from it: `python -m askance.cli.reference`.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    _, commands = parsers()
+    return "\n".join([HEAD, *(line for name in COMMANDS for line in _command(name, commands[name]))])
+
+
+def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield f"## `askance {name}`\n"
+    yield f"{_in_one_line(COMMANDS[name].description)}\n"
+    actions = [action for action in parser._actions if action.help != argparse.SUPPRESS and action.dest != "help"]
+    if actions:
+        yield "| argument | meaning |\n| --- | --- |"
+        yield from (f"| {_written(action)} | {_in_one_line(action.help or '')} |" for action in actions)
+        yield ""
+
+
+def _written(action: argparse.Action) -> str:
+    """The names of an option and its value, or the word that stands in its place."""
+    takes = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    if action.choices is not None and action.metavar is None:
+        takes = "|".join(map(str, action.choices))
+    if not action.option_strings:
+        return f"`{takes}`".replace("|", "\\|")
+    value = "" if action.nargs == 0 else f" {takes}"
+    return ", ".join(f"`{option}{value}`" for option in action.option_strings).replace("|", "\\|")
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

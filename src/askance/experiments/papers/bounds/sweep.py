@@ -1,0 +1,294 @@
+"""The theorems of papers 1 to 4 as experiments. Settings, and how they are played."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from askance.experiments.papers.bounds import theorems
+from askance.experiments.papers.bounds.followed import Followed, batch_solutions, follow
+from askance.experiments.papers.bounds.theorems import importance, spent_at
+from askance.experiments.papers.experiment import Claim, Experiment
+from askance.experiments.papers.outcome import Cell
+from askance.experiments.papers.run import Context, prepare
+from askance.experiments.progress import SweepProgress
+from askance.experiments.table import Table
+from askance.learner.query import ShiftedMargin
+
+SEEDS = 5
+EVENTS = 2000  # the first so many of a permutation
+C_P, C_N = 0.9, 0.1
+Bound = Callable[[Followed, np.ndarray, int], float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An algorithm with its parameters, what is measured of it, and what a theorem says about that."""
+
+    label: str
+    algorithm: str
+    parameters: dict[str, Any]
+    measure: Callable[[Followed], float]
+    bound: Bound
+    rho: float = 1.0
+    """How the comparator weighs positives."""
+    needs_path: bool = False
+    """Whether the theorem speaks of the weights on the way."""
+
+
+Cases = Callable[[Table], list[Case]]
+
+
+def theorem(context: Context, cases: Cases, metric: str) -> list[Cell]:
+    """Measured, and promised for the best of the batch hinge solutions."""
+    cells = []
+    seeds = context.trials(SEEDS)
+    for place, name in enumerate(context.datasets, 1):
+        table = prepare(context.load(name), ("standard", "l2"))
+        order = np.random.default_rng(0).permutation(table.n_events)[:EVENTS]
+        table = dataclasses.replace(table, X=table.X[order], y=table.y[order])
+        plays = context.plays(__name__, name, table.X, table.y)
+        every = cases(table)
+        for done, case in enumerate(every):
+            comparators: list[np.ndarray] = []
+            results = []
+            for seed in range(seeds):
+                share = (done + seed / seeds) / len(every)
+                context.report(name, place, len(context.datasets), SweepProgress("playing", 0, 0, share, 1.0 - share))
+                about = {"case": case.label, "seed": seed, "metric": metric}
+                results.append(plays.once(about, partial(_play, table, case, seed, comparators)))
+            cells += _cells(name, case.label, metric, results)
+    return cells
+
+
+def _play(table: Table, case: Case, seed: int, comparators: list[np.ndarray]) -> dict[str, float]:
+    if not comparators:
+        comparators.append(batch_solutions(table, case.rho))
+    played = follow(table, case.algorithm, seed, comparators[0], case.needs_path, **case.parameters)
+    bounds = {f"bound {k}": case.bound(played, w, k) for k, w in enumerate(comparators[0])}
+    return {"measured": case.measure(played)} | {key: value for key, value in bounds.items() if np.isfinite(value)}
+
+
+def _cells(dataset: str, label: str, metric: str, results: list[dict[str, float]]) -> list[Cell]:
+    measured = Cell(dataset, label, "measured", metric, tuple(result["measured"] for result in results))
+    keys = [key for key in results[0] if key != "measured"]
+    if not keys:
+        return [measured]
+    best = (max if metric == "sum" else min)(keys, key=lambda key: np.mean([result[key] for result in results]))
+    promised = Cell(dataset, label, "promised", metric, tuple(result[best] for result in results))
+    if metric == "sum":
+        return [measured, promised]
+    times = Cell(dataset, label, "promised / measured", metric, (promised.mean / max(measured.mean, 1e-300),))
+    return [measured, promised, times]
+
+
+# --- paper 1 ---------------------------------------------------------------------------------------------
+
+
+def mistakes(played: Followed) -> float:
+    return float(played.wrong.sum())
+
+
+def separable(table: Table) -> list[Case]:
+    return [
+        Case(f"PAA, δ = {delta:g}", "PAA", {"delta": delta}, mistakes, partial(theorems.separable, delta=delta))
+        for delta in (1.0, 2.0, 4.0)
+    ]
+
+
+def shifted(table: Table) -> list[Case]:
+    return [
+        Case(
+            f"PAA, shifted, δ = {delta:g}", "PAA", {"query": ShiftedMargin(delta)}, mistakes,
+            partial(theorems.shifted, delta=delta),
+        )
+        for delta in (0.1, 1.0, 2.0)
+    ]  # fmt: skip
+
+
+def capped(table: Table) -> list[Case]:
+    return _of_c("PAA-I", theorems.capped)
+
+
+def soft(table: Table) -> list[Case]:
+    return _of_c("PAA-II", theorems.soft)
+
+
+def _of_c(name: str, bound: Callable[..., float]) -> list[Case]:
+    return [
+        Case(
+            f"{name}, δ = {delta:g}, C = {C:g}", name, {"delta": delta, "C": C}, mistakes,
+            partial(bound, delta=delta, C=C),
+        )
+        for delta in (1.0, 2.0)
+        for C in (0.1, 1.0)
+    ]  # fmt: skip
+
+
+def cost_sensitive(table: Table, metric: str) -> list[Case]:
+    """Theorems 6 to 8, C = rho: weighted mistakes, sum and cost."""
+    rho = C_P / C_N if metric == "cost" else max(1.0, table.imbalance)
+    return [
+        Case(
+            f"CSPAA, δ = {delta:g}", "CSPAA", {"delta": delta, "C": rho, "rho": rho},
+            partial(weighted, rho=rho, metric=metric),
+            partial(_weighted_bound, of=partial(theorems.cost_sensitive, delta=delta, C=rho, rho=rho), metric=metric),
+            rho,
+        )
+        for delta in (1.0, 2.0)
+    ]  # fmt: skip
+
+
+def weighted(played: Followed, rho: float, metric: str, rounds: slice = slice(None)) -> float:
+    """sum rho_t M_t, or the sum or cost that it stands for, of some rounds."""
+    missed = float((importance(played, rho) * played.wrong)[rounds].sum())
+    return in_terms_of(metric, played, missed)
+
+
+def in_terms_of(metric: str, played: Followed, missed: float) -> float:
+    """sum = 1 - alpha_n / T_n sum rho_t M_t with alpha_n = 1/2, cost = c_n sum rho_t M_t."""
+    if metric == "sum":
+        return 1.0 - 0.5 / max(1, int((played.y < 0).sum())) * missed
+    return C_N * missed if metric == "cost" else missed
+
+
+def _weighted_bound(played: Followed, w: np.ndarray, k: int, *, of: Bound, metric: str, largest: float = 1.0) -> float:
+    return in_terms_of(metric, played, largest * of(played, w, k))
+
+
+# --- papers 2 and 3 --------------------------------------------------------------------------------------
+
+
+def discriminative(table: Table) -> list[Case]:
+    return [
+        Case(
+            f"{name}, b = {b:g}", name, {"eta": eta, "delta": 1.0, "b": b}, mistakes,
+            partial(
+                theorems.discriminative, b=b, eta=eta, delta=1.0, is_mirror=name == "D-AMD", is_scaled=True
+            ),
+            needs_path=name == "D-AMD",
+        )
+        for name in ("D-ADA", "D-AMD")  # with rows of length 1 they are D-ADA-I and D-AMD-I, too
+        for b, eta in ((2.0, 1.0), (4.0, 1.0))
+    ]  # fmt: skip
+
+
+def second_order(table: Table) -> list[Case]:
+    return [
+        Case(
+            f"SOAL, δ = {delta:g}, η = {eta:g}", "SOAL", {"delta": delta, "eta": eta, "gamma": 1.0}, mistakes,
+            partial(theorems.second_order, delta=delta, eta=eta, gamma=1.0), needs_path=True,
+        )
+        for delta in (1.0, 2.0)
+        for eta in (0.1, 1.0)
+    ]  # fmt: skip
+
+
+def best_rates(table: Table) -> list[Case]:
+    """The eta that was played, and the one that Eq. 8 then asks for."""
+    return [
+        Case(
+            f"SOAL, δ = {delta:g}, η = {eta:g}", "SOAL", {"delta": delta, "eta": eta, "gamma": 1.0},
+            partial(_rate_played, eta=eta), partial(theorems.best_rate, delta=delta, gamma=1.0), needs_path=True,
+        )
+        for delta in (1.0, 2.0)
+        for eta in (0.1, 1.0, 10.0, 100.0, 1000.0)
+    ]  # fmt: skip
+
+
+def _rate_played(played: Followed, eta: float) -> float:
+    return eta
+
+
+# --- paper 4 ---------------------------------------------------------------------------------------------
+
+
+def budgeted(table: Table, metric: str, is_after: bool) -> list[Case]:
+    """Theorems 1 to 3 within a budget of a tenth of the events, and 4 to 6 after it."""
+    rho = C_P / C_N if metric == "cost" else max(1.0, table.imbalance)
+    budget = max(1, table.n_events // 10)
+    cases = []
+    for deltas in ((1.0, 1.0), (10.0, 1.0)):
+        parameters = {
+            "eta": 1.0, "gamma": 1.0, "rho": rho, "delta_pos": deltas[0], "delta_neg": deltas[1], "budget": budget,
+        }  # fmt: skip
+        bound: Bound = partial(theorems.over_budget, rho=rho, budget=budget)
+        if not is_after:
+            bound = partial(theorems.within_budget, deltas=deltas, eta=1.0, gamma=1.0, rho=rho, budget=budget)
+        if metric != "mistakes":
+            bound = partial(_weighted_bound, of=bound, metric=metric, largest=rho)
+        measure = partial(_budgeted, rho=rho, metric=metric, budget=budget, is_after=is_after)
+        cases.append(
+            Case(f"OA3, δ = {deltas[0]:g} and {deltas[1]:g}", "OA3", parameters, measure, bound, rho, not is_after)
+        )
+    return cases
+
+
+def _budgeted(played: Followed, rho: float, metric: str, budget: int, is_after: bool) -> float:
+    until = spent_at(played, budget)
+    rounds = slice(until, None) if is_after else slice(until)
+    return float(played.wrong[rounds].sum()) if metric == "mistakes" else weighted(played, rho, metric, rounds)
+
+
+# --- what is shown ---------------------------------------------------------------------------------------
+
+SETS = ("german", "spambase")
+PROTOCOL = (
+    f"columns standardised, rows to length 1; the first {EVENTS:,} events of one permutation, {SEEDS} plays that "
+    "differ in their random numbers alone; the fixed classifier of the theorem is the best of the batch hinge "
+    "solutions (linear SVM without intercept) with C in 10^[-2:2], and the one that separates the classes, where there "
+    "is one"
+)
+
+
+def _experiment(
+    key: str, title: str, cases: Cases, metric: str = "mistakes", sets: tuple[str, ...] = SETS,
+    sentence: str = "the theorem holds", **more: Any,
+) -> Experiment:  # fmt: skip
+    pair = (("measured", "promised"),)
+    return Experiment(
+        key,
+        title,
+        play=partial(theorem, cases=cases, metric=metric),
+        datasets=sets,
+        claims=(Claim(sentence, pair, metric, lower_is_better=metric != "sum", ties_count=True),),
+        protocol=PROTOCOL,
+        **more,
+    )
+
+
+def of_metric(cases: Callable[..., list[Case]], metric: str, **more: Any) -> Cases:
+    return lambda table: cases(table, metric, **more)
+
+
+EXPERIMENTS = (
+    _experiment("paper1-theorem1", "mistakes of PAA on a separable stream", separable, sets=("mushrooms",)),
+    _experiment("paper1-theorem2", "mistakes of PAA-I", capped),
+    _experiment("paper1-theorem3", "mistakes of PAA-II", soft),
+    _experiment("paper1-theorem4", "mistakes of PAA with a shifted margin", shifted, sets=("mushrooms",)),
+    _experiment(
+        "paper1-theorem6", "weighted mistakes of CSPAA", of_metric(cost_sensitive, "weighted mistakes"),
+        "weighted mistakes",
+    ),
+    _experiment("paper1-theorem7", "sum of CSPAA", of_metric(cost_sensitive, "sum"), "sum"),
+    _experiment("paper1-theorem8", "cost of CSPAA", of_metric(cost_sensitive, "cost"), "cost"),
+    _experiment("paper2-theorem1", "mistakes of D-ADA and D-AMD", discriminative),
+    _experiment("paper3-theorem1", "mistakes of SOAL", second_order),
+    _experiment(
+        "paper3-equation8", "the η that Eq. 8 needs, beside the one that was played", best_rates, "η",
+        sentence="the η that was played is at most the one that Eq. 8 needs, which it should equal",
+    ),
+    *(
+        _experiment(
+            f"paper4-theorem{first + number}", f"{metric} of OA3 {when} the budget",
+            of_metric(budgeted, metric, is_after=is_after), metric,
+        )
+        for first, when, is_after in ((1, "within", False), (4, "after", True))
+        for number, metric in enumerate(("mistakes", "sum", "cost"))
+    ),
+)  # fmt: skip

@@ -1,0 +1,364 @@
+"""Raw events in the forms that programs have them: tables of pandas, polars or Arrow, dictionaries, texts.
+
+Whatever the form, a value becomes what JSON could have given: numbers stay numbers, dates and times become ISO text,
+and what is missing becomes None or NaN. From there on, events go the way of the rows of a file: a table as a Parquet
+file does, dictionaries as JSON lines do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput
+from askance.features.kinds import format_names
+from askance.features.rows import PLAIN, FieldError, flatten
+from askance.missing import is_missing
+
+TEXT_FIELD = "text"
+"""The field of events that are texts and nothing else."""
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+# --- one value, one row ----------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """A value as one that JSON could have given; times of day and durations are numbers of microseconds.
+
+    >>> from datetime import datetime
+    >>> plain(datetime(2026, 5, 1, 10, 3)), plain(np.float32(0.5)), plain((np.int8(1), np.datetime64("NaT")))
+    ('2026-05-01 10:03:00', 0.5, [1, None])
+    """
+    if value.__class__ in PLAIN:
+        return value
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        kind = "datetime64" if isinstance(value, np.datetime64) else "timedelta64"
+        return plain(value.astype(f"{kind}[us]").item())
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.item() if isinstance(value, np.generic) else value.tolist())
+    if isinstance(value, set | frozenset):  # whose order differs from process to process
+        return sorted((plain(inner) for inner in value), key=str)
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return "".join(value)  # a text of another class, such as a member of an enumeration
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if is_missing(value):
+        return None
+    if isinstance(value, time):
+        value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
+    if isinstance(value, timedelta):
+        return value / MICROSECOND
+    if isinstance(value, date | int | float):
+        return str(value) if isinstance(value, date) else value
+    try:
+        return float(value)  # decimals, fractions
+    except (TypeError, ValueError, OverflowError):
+        if str(value) == object.__repr__(value):  # an address, no value
+            raise ValueError(
+                f"nothing can be learned from a value of type {type(value).__name__}; pass a number, a text or a date."
+            ) from None
+        return str(value)
+
+
+def flat_row(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The fields of an event by their full names, with plain values."""
+    if all(value.__class__ in PLAIN for value in row.values()):
+        return flatten(row)
+    fields = {}
+    for key, value in row.items():
+        try:
+            fields[key] = plain(value)
+        except RecursionError:
+            raise FieldError(str(key), "it is nested too deeply, or contains itself.") from None
+        except ValueError as error:
+            raise FieldError(str(key), str(error)) from None
+    return flatten(fields)
+
+
+# --- many events -----------------------------------------------------------------------------------------
+
+
+class RawEvents(ABC):
+    """Some events in order, as rows or as columns."""
+
+    n_events: int
+    names: tuple[str, ...] | None = None
+    """The columns of a table; None for events that each have fields of their own."""
+    numbers: Mapping[str, np.ndarray] = {}
+    """The columns that hold numbers, as float64, NaN where one is missing."""
+    has_names = False
+    """Whether the columns were called by text, rather than by number."""
+    dates: frozenset[str] = frozenset()
+    """The columns that hold dates and times."""
+    are_texts = False
+    """Whether each event is a text and nothing else."""
+
+    @abstractmethod
+    def rows(self, stop: int | None = None, without: Iterable[str] = ()) -> Iterator[dict[str, Any]]:
+        """The fields of each event, up to one of them, some columns left out. A FieldError for a row that has none."""
+
+    def arrange(self, names: Sequence[str]) -> None:
+        """Put the columns of a table into this order."""
+        raise NotImplementedError("only a table has an order")
+
+    @abstractmethod
+    def pop(self, name: str) -> list[Any]:
+        """Take a field out of all events, such as the label, and return its values."""
+
+    @abstractmethod
+    def leave_out(self, name: str) -> None:
+        """Take a field out of the events that have it."""
+
+    @abstractmethod
+    def top_names(self) -> Iterator[str]:
+        """The names of the fields, those inside others not among them, one event after the other."""
+
+
+class RawRows(RawEvents):
+    """Events as dictionaries, or as texts.
+
+    Examples
+    --------
+    >>> list(RawRows([{"size": 3, "from": {"country": "NO"}}, "you won"]).rows())
+    [{'size': 3, 'from.country': 'NO'}, {'text': 'you won'}]
+    """
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows = [_fields_of(row, number) for number, row in enumerate(rows)]
+        self.n_events = len(self._rows)
+        self.are_texts = len(rows) > 0 and not any(isinstance(row, Mapping) for row in rows)
+
+    def rows(self, stop: int | None = None, without: Iterable[str] = ()) -> Iterator[dict[str, Any]]:
+        for row in self._rows[:stop]:
+            yield flat_row(row)
+
+    def pop(self, name: str) -> list[Any]:
+        if not any(name in row for row in self._rows):
+            names = dict.fromkeys(str(field) for row in self._rows[:100] for field in row)
+            raise _no_label(name, names)
+        values = [row.get(name) for row in self._rows]
+        self.leave_out(name)
+        return values
+
+    def leave_out(self, name: str) -> None:
+        self._rows = [
+            {key: value for key, value in row.items() if key != name} if name in row else row for row in self._rows
+        ]
+
+    def top_names(self) -> Iterator[str]:
+        return (str(name) for row in self._rows for name in row)
+
+
+class TableEvents(RawEvents):
+    """Events as the rows of a table with named columns.
+
+    Parameters
+    ----------
+    columns : mapping
+        By name: an array of float64, NaN where a number is missing, or a list of anything else.
+    dates : iterable of str
+        The columns that hold dates and times.
+    whole : mapping
+        What the numbers of ``columns`` were before they became floats, if they must be written as text.
+
+    Examples
+    --------
+    >>> table = TableEvents({"size": np.array([3.0, np.nan]), "city": ["Oslo", None]})
+    >>> list(table.rows())
+    [{'size': 3.0, 'city': 'Oslo'}, {'size': nan, 'city': None}]
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, np.ndarray | list[Any]],
+        dates: Iterable[str] = (),
+        whole: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not columns:
+            raise InvalidInput("X has no columns, so that there is nothing to learn from.")
+        self._columns = dict(columns)
+        self._whole = dict(whole or {})
+        self.dates = frozenset(dates)
+        self._arrange()
+        self.n_events = len(next(iter(columns.values())))
+
+    def arrange(self, names: Sequence[str]) -> None:
+        self._columns = {name: self._columns[name] for name in names}
+        self._arrange()
+
+    def _arrange(self) -> None:
+        self.names = tuple(self._columns)
+        self.numbers = {name: column for name, column in self._columns.items() if isinstance(column, np.ndarray)}
+
+    def rows(self, stop: int | None = None, without: Iterable[str] = ()) -> Iterator[dict[str, Any]]:
+        left_out = set(without)
+        names = [name for name in self._columns if name not in left_out]
+        columns = [self._values(name)[:stop] for name in names]
+        if not columns:
+            yield from ({} for _ in range(self.n_events if stop is None else min(stop, self.n_events)))
+        for values in zip(*columns, strict=True):
+            yield flat_row(dict(zip(names, values, strict=True)))
+
+    def _values(self, name: str) -> list[Any]:
+        column = self._columns[name]
+        if not isinstance(column, np.ndarray):
+            return column
+        found = self._whole.get(name, column)
+        return list(found.to_list() if hasattr(found, "to_list") else found.tolist())
+
+    def pop(self, name: str) -> list[Any]:
+        if name not in self._columns:
+            raise _no_label(name, self._columns)
+        values = self._values(name)
+        if len(self._columns) == 1:
+            raise InvalidInput(f"X has no column beside the label {name!r}, so that there is nothing to learn from.")
+        self.leave_out(name)
+        return values
+
+    def leave_out(self, name: str) -> None:
+        self._columns.pop(name, None)
+        self._arrange()
+
+    def top_names(self) -> Iterator[str]:
+        return iter(self._columns)
+
+
+def _fields_of(event: Any, number: int) -> Mapping[Any, Any]:
+    """One of several events as its fields."""
+    if isinstance(event, Mapping):
+        return event
+    if isinstance(event, str) or is_missing(event):
+        return {TEXT_FIELD: event}
+    raise InvalidInput(f"row {number} of X is {_shorten(event)}; each event is a dict of fields, or a text.")
+
+
+def _no_label(name: str, names: Iterable[str]) -> InvalidInput:
+    return InvalidInput(f"X has no column {name!r} to be the label; there are: {format_names(names)}.")
+
+
+def _two_columns(name: str) -> InvalidInput:
+    return InvalidInput(f"X has two columns called {name!r}; rename or drop one.")
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+# --- from what a user passes -----------------------------------------------------------------------------
+
+
+def is_table(X: Any) -> bool:
+    """Whether this is a table with named columns, of whatever library."""
+    has_names = hasattr(type(X), "columns") or hasattr(type(X), "column_names")  # of a type: it may have to be computed
+    readable = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect")
+    return has_names and readable and not _is_array_in_a_frame(X)
+
+
+def _is_array_in_a_frame(X: Any) -> bool:
+    """Whether this is what ``pandas.DataFrame(array)`` gives: numbers without names, which are an array's columns."""
+    if hasattr(X, "collect"):  # its columns would have to be computed
+        return False
+    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
+    return (
+        getattr(getattr(columns, "dtype", None), "kind", "") in "iu"
+        and dtypes is not None
+        and len(dtypes) > 0
+        and all(getattr(kind, "kind", "O") in "biuf" for kind in dtypes)
+    )
+
+
+def is_raw(X: Any) -> bool:
+    """Whether these are several raw events, rather than rows of numbers."""
+    if isinstance(X, RawEvents):
+        return True
+    if isinstance(X, list | tuple):
+        first = next((event for event in X if event is not None), None)
+        return isinstance(first, str | Mapping)
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "UO" and len(X) > 0 and isinstance(X[0], str | Mapping)
+    return is_table(X) or (_is_series(X) and is_raw(X.to_numpy()))
+
+
+def is_raw_event(x: Any) -> bool:
+    """Whether this is one raw event."""
+    return isinstance(x, str | Mapping) or is_table(x)
+
+
+def is_row(x: Any) -> bool:
+    """Whether this is a row of a table with the names of its columns, as pandas gives it."""
+    return _is_series(x) and hasattr(x, "index") and hasattr(x, "to_dict")
+
+
+def _is_series(X: Any) -> bool:
+    return hasattr(X, "to_numpy") and hasattr(X, "name") and not hasattr(X, "columns")
+
+
+def read_raw(X: Any) -> RawEvents:
+    """Several raw events of any form."""
+    if isinstance(X, RawEvents):
+        return X
+    if not is_table(X):
+        return RawRows(X.to_list() if _is_series(X) else X)
+    import narwhals as nw
+
+    if type(X).__name__ == "RecordBatch":  # what Arrow reads files in, which narwhals does not know
+        import pyarrow  # type: ignore[import-untyped,unused-ignore]
+
+        X = pyarrow.Table.from_batches([X])
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        what = type(X).__name__
+        raise InvalidInput(f"a {what} has no rows before it is computed; pass what its collect() gives.") from None
+    except nw.exceptions.DuplicateError:
+        names = [str(name) for name in X.columns]
+        raise _two_columns(next(name for name in names if names.count(name) > 1)) from None
+    columns: dict[str, np.ndarray | list[Any]] = {}
+    dates, whole = [], {}
+    for column in frame.iter_columns():
+        name, kind = str(column.name), column.dtype
+        if name in columns:
+            raise _two_columns(name)
+        if isinstance(kind, nw.Duration):
+            lengths = column.to_numpy()
+            columns[name] = np.where(np.isnat(lengths), np.nan, lengths.astype(np.int64).astype(np.float64))
+        elif (kind.is_numeric() and not isinstance(kind, nw.Decimal)) or isinstance(kind, nw.Boolean):
+            # Arrow casts no whole number to the nearest float, but gives it as it is.
+            numbers = column.cast(nw.Float64) if isinstance(kind, nw.Boolean) else column
+            columns[name] = np.array(numbers.to_numpy(), np.float64)
+            whole[name] = column
+        else:
+            columns[name] = column.to_list()
+        if isinstance(kind, nw.Datetime | nw.Date):
+            dates.append(name)
+    table = TableEvents(columns, dates, whole)
+    table.has_names = all(isinstance(name, str) for name in frame.columns)
+    return table
+
+
+def read_event(x: Any) -> dict[str, Any]:
+    """The fields of one raw event: a dictionary, a text, a row of a table, or a table of one row."""
+    if is_row(x):
+        x = x.to_dict()
+    if is_table(x) or isinstance(x, TableEvents):
+        table = read_raw(x)
+        if table.n_events != 1:
+            raise InvalidInput(f"one event is a table of one row, got {table.n_events:,} rows.")
+        rows = table.rows()
+    else:
+        rows = RawRows([x]).rows()
+    try:
+        return next(rows)
+    except FieldError as error:
+        raise InvalidInput(str(error)) from None

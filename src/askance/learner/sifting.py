@@ -1,0 +1,183 @@
+"""Sifting: the events of a round are scored side by side, and one learner decides on them in the stream's order.
+
+Para-active learning (Agarwal, Bottou, Dudik and Langford, 2013). In a round nothing is learned, so that its events can
+be scored by any number of workers, with the model as it was when the round began. The learner then tosses the coins and
+keeps the budget, event by event; the answers are learned when the round is over. That is what ``ask`` does with each
+event of a round, and ``tell`` with its answers afterwards, bit for bit, whatever the number of workers.
+
+A round is SHARE of the events seen before it, at least one and at most MOST: an answer is never late by more than a
+hundredth of the stream so far. Models are never averaged; probabilities stay honest, for they depend on the past alone.
+
+The workers are threads: compiled code holds no lock, and nothing has to be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance.errors import InvalidParameter
+from askance.learner.budget import LIMITED
+from askance.learner.compiled import CompiledLearner
+from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, UNLABELED, Block, BudgetState, Record
+from askance.learner.progress import ProgressBar
+from askance.learner.state import State
+
+SHARE = 0.01  # of the events seen: the length of a round ...
+MOST = 10_000  # ... and how long it is at most
+WORTH_SENDING = 3e-4  # seconds of scoring, below which other threads gain nothing
+
+
+def round_size(seen: int) -> int:
+    """How many events the round after ``seen`` events has.
+
+    >>> [round_size(seen) for seen in (0, 199, 200, 50_000, 10**9)]
+    [1, 1, 2, 500, 10000]
+    """
+    return max(1, min(MOST, int(SHARE * seen)))
+
+
+def check_workers(workers: Any) -> int:
+    """The number of workers; raises if it cannot be one."""
+    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+        raise InvalidParameter(f"workers must be a whole number of 1 or more, got {workers!r}.")
+    return int(workers)
+
+
+class Model(NamedTuple):
+    """What a classifier has learned, as the learner moves it."""
+
+    state: State
+    recent: np.ndarray
+    budget_state: BudgetState
+
+
+class Piece(NamedTuple):
+    """Events in a row, with what is known of each and what will be."""
+
+    block: Block
+    times: np.ndarray
+    uniforms: np.ndarray
+    answers: np.ndarray
+    """The class index of each label, known to the learner once it is asked; UNLABELED where nobody knows it."""
+    record: Record
+
+    def part(self, first: int, last: int) -> Piece:
+        """The events from ``first`` up to ``last``."""
+        some = slice(first, last)
+        block = self.block._replace(starts=self.block.starts[first : last + 1])
+        times = self.times[some] if len(self.times) else self.times
+        record = Record(*(array[some] if len(array) else array for array in self.record))
+        return Piece(block, times, self.uniforms[some], self.answers[some], record)
+
+    def __len__(self) -> int:
+        return len(self.uniforms)
+
+
+class Sifter:
+    """Plays pieces of a stream in rounds.
+
+    Parameters
+    ----------
+    compiled : CompiledLearner
+        The rules.
+    model : Model
+        What they have learned; it is moved.
+    workers : int
+        How many threads score.
+    """
+
+    def __init__(self, compiled: CompiledLearner, model: Model, workers: int) -> None:
+        compiled.check_can_be_sifted()
+        self._compiled, self._model, self._workers = compiled, model, workers
+        self._scratch = [
+            model.state._replace(
+                **{name: getattr(model.state, name).copy() for name in ("scores", "variances", "work")}
+            )
+            for _ in range(workers)
+        ]
+        self._seconds_per_event = 0.0
+
+    def play(self, pieces: Iterator[Piece], bar: ProgressBar | None = None) -> float:
+        """Play pieces of a stream, and return the seconds that it took. The last round ends with the last piece."""
+        began = perf_counter()
+        waiting: list[Piece] = []
+        missing = round_size(self._seen)
+        with ThreadPoolExecutor(self._workers) as threads:
+            for piece in pieces:
+                first = 0
+                while first < len(piece):
+                    last = min(len(piece), first + missing)
+                    waiting.append(piece.part(first, last))
+                    missing, first = missing - (last - first), last
+                    if missing == 0:
+                        self._play_round(waiting, threads, bar)
+                        waiting, missing = [], round_size(self._seen)
+            self._play_round(waiting, threads, bar)
+        return perf_counter() - began
+
+    @property
+    def _seen(self) -> int:
+        return int(self._model.budget_state.counts[SEEN])
+
+    def _play_round(self, pieces: list[Piece], threads: ThreadPoolExecutor, bar: ProgressBar | None) -> None:
+        """Score the events, decide on them in order, then learn the answers in order."""
+        self._score(pieces, threads)
+        for piece in pieces:
+            self._decide(piece)
+        for piece in pieces:
+            self._learn(piece)
+            if bar is not None:
+                bar.advance(len(piece), int(np.count_nonzero(piece.record.asked)))
+
+    def _score(self, pieces: list[Piece], threads: ThreadPoolExecutor) -> None:
+        events = sum(map(len, pieces))
+        is_worth_it = self._workers > 1 and self._seconds_per_event * events > WORTH_SENDING
+        workers = self._workers if is_worth_it else 1
+        tasks = [
+            [piece.part(len(piece) * i // workers, len(piece) * (i + 1) // workers) for piece in pieces]
+            for i in range(workers)
+        ]
+        others = [threads.submit(self._score_parts, i, tasks[i]) for i in range(1, workers)]
+        began = perf_counter()
+        self._score_parts(0, tasks[0])
+        if first_events := sum(map(len, tasks[0])):
+            self._seconds_per_event = (perf_counter() - began) / first_events
+        for other in others:
+            other.result()
+
+    def _score_parts(self, worker: int, parts: list[Piece]) -> None:
+        compiled, counts = self._compiled, self._model.budget_state.counts
+        is_spent = compiled.budget.kernels is LIMITED and bool(counts[ASKED] >= compiled.parameters.budget[0])
+        for part in parts:
+            compiled.score_block(
+                compiled.parameters.update, self._scratch[worker], part.block, part.answers, is_spent, part.record
+            )
+
+    def _decide(self, piece: Piece) -> None:
+        """What ``ask`` does, for each event."""
+        compiled, model = self._compiled, self._model
+        unknown = np.where(piece.answers == UNLABELED, np.int32(UNLABELED), np.int32(NOT_GIVEN))
+        compiled.play_scored(
+            compiled.parameters, model.state, model.recent, model.budget_state, piece.block, piece.times,
+            piece.uniforms, unknown, compiled.weighted, piece.record,
+        )  # fmt: skip
+
+    def _learn(self, piece: Piece) -> None:
+        """What ``tell`` does, for each answer: it is judged against the prediction made when the event came."""
+        asked, chances = piece.record.asked, piece.record.probability
+        if not asked.any():
+            return
+        compiled, model = self._compiled, self._model
+        importances = np.zeros(len(piece))
+        importances[asked] = 1.0 / chances[asked]
+        weights = importances if compiled.weighted else asked.astype(np.float64)  # 0 skips an event
+        compiled.learn_labeled(
+            compiled.parameters.update, model.state, model.recent, piece.block, piece.answers, weights, importances
+        )
+        wrong = piece.record.predicted[asked] != piece.answers[asked]
+        model.budget_state.counts[MISTAKES] += int(wrong.sum())

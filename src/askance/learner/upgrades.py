@@ -1,0 +1,101 @@
+"""Model files of earlier formats, made into today's: a step from a format to the next.
+
+A file of any format from ``OLDEST`` on is read for good: labels that were paid for are not thrown away by an upgrade.
+A step changes the document and the arrays of a file in place, as far as the next format differs:
+
+    3   a budget by time kept 4 numbers of a period before those of its parts; 4 more followed
+    4   rules and parameters had other names
+    5   the encoder of raw events was no part of the model: ``askance run`` and ``askance pipe`` kept it beside
+    7   a committee did not count what tells it of a change: 3 numbers more in its head, 16 more for each class
+
+``Probit``'s ``decay`` was what is its ``local_decay`` now. A file that does not have the latter is from that time,
+whatever its format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from askance.learner.pacing import NO_PART, PERIOD, SLOTS, STEERING_SIZE
+
+OLDEST = 3
+Arrays = dict[str, np.ndarray]
+
+RULES = {"Doubt": "InverseSquareMargin", "Gradual": "DecayingRate"}
+PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
+
+
+def upgrade(version: int, document: dict[str, Any], arrays: Arrays) -> None:
+    """Bring what a file of this format holds to the present one."""
+    for format_, step in STEPS.items():
+        if format_ >= version:
+            step(document, arrays)
+    document["parameters"] = {name: _with_local_decay(value) for name, value in document["parameters"].items()}
+
+
+def widen_periods(document: dict[str, Any], arrays: Arrays) -> None:
+    """3 to 4: which part of a period it is is found out again with the next event."""
+    old = arrays.get("account", np.empty(0))
+    if old.size <= STEERING_SIZE:
+        return
+    before = ("begun", "asked_before", "carried", "known")  # what was kept of a period in front of its parts
+    pages = old[STEERING_SIZE:].reshape(-1, len(before) + 2 * SLOTS)
+    periods = np.zeros(len(pages), PERIOD)
+    for place, name in enumerate(before):
+        periods[name] = pages[:, place]
+    periods["part"] = NO_PART
+    periods["now"] = pages[:, len(before) : len(before) + SLOTS]
+    periods["usually"] = pages[:, len(before) + SLOTS :]
+    arrays["account"] = np.concatenate([old[:STEERING_SIZE], periods.view(np.float64)])
+
+
+def rename_rules(document: dict[str, Any], arrays: Arrays) -> None:
+    """4 to 5: rules and parameters get the names they have now."""
+    document["parameters"] = {
+        PARAMETERS.get(name, name): _with_new_names(value) for name, value in document["parameters"].items()
+    }
+
+
+def _with_new_names(value: Any) -> Any:
+    if not isinstance(value, dict) or value.get("kind") != "rule":
+        return value
+    name = RULES.get(value["name"], value["name"]) if value["module"] is None else value["name"]
+    parameters = {key: _with_new_names(inner) for key, inner in value["parameters"].items()}
+    return {**value, "name": name, "parameters": parameters}
+
+
+def _with_local_decay(value: Any) -> Any:
+    if not isinstance(value, dict) or value.get("kind") != "rule":
+        return value
+    parameters = {key: _with_local_decay(inner) for key, inner in value["parameters"].items()}
+    if value["name"] == "Probit" and value["module"] is None and "local_decay" not in parameters:
+        parameters |= {"decay": 1.0, "local_decay": parameters["decay"]}
+    return {**value, "parameters": parameters}
+
+
+def take_encoder_in(document: dict[str, Any], arrays: Arrays) -> None:
+    """5 to 6: the encoder of a stream with named fields becomes a part of the model."""
+    if "stream" in arrays:
+        stream = json.loads(arrays["stream"].tobytes())["stream"]
+        if "fields" in stream:
+            document["encoder"] = stream
+
+
+def begin_to_watch_for_changes(document: dict[str, Any], arrays: Arrays) -> None:
+    """7 to 8: nothing is known yet of how often a committee's predictions were wrong."""
+    update = document["parameters"]["update"]
+    if "learned" in document and update["name"] == "Committee" and update["module"] is None:
+        classes = len(document["learned"]["classes"]["values"])
+        head, counts = 14, (3 + 2 * 22) * classes + (3 * 22 + 1) * classes**2
+        before, between, after = np.split(arrays["extra"], [head, head + counts])
+        arrays["extra"] = np.concatenate([before, np.zeros(3), between, np.zeros(16 * classes), after])
+
+
+STEPS: dict[int, Callable[[dict[str, Any], Arrays], None]] = {
+    3: widen_periods, 4: rename_rules, 5: take_encoder_in, 7: begin_to_watch_for_changes,
+}  # fmt: skip
+"""By the format they begin with. Where a format only has a field more, there is no step (see ``model_fields``)."""

@@ -1,0 +1,92 @@
+"""Which events are asked about: the classifier decides, within its budget; here is what it is told.
+
+    budget      a share of the events, and so many questions an hour, a day and in all (``askance.budgets``); hours and
+                days are those of the events' receipt
+    explore     the least probability of any event: what is asked because of it is a random sample of the stream
+
+    cold start  until every class was seen: explored much, less the more of these questions wait for their answer
+    audit       then: with the probability that makes the sample the wanted share of all questions
+    uncertain   whatever the query rule chose beyond that, once every class was seen
+
+Every event keeps the probability with which it could be asked, and the part of it that was exploration.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from askance.budgets import Budget, Rate, Unlimited
+from askance.learner.auto.decaying_rate import HEAD
+from askance.learner.trace import Decision
+from askance.live.config import AskingSettings
+
+COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
+COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter
+LEAST_COLD = 0.001
+MEMORY = 1_000  # events over which the share of questions is averaged
+
+
+def budget_of(settings: AskingSettings) -> Budget:
+    """The budget that the settings ask for."""
+    parts = settings.budgets()
+    if settings.rate >= 1.0:  # all of the events is no limit: the query rule alone decides
+        del parts["rate"]
+    elif settings.rate > 0.0:
+        parts["rate"] = Rate(settings.rate, burst=HEAD)
+    if "total" in parts:  # last, as in the models of earlier versions
+        parts["total"] = parts.pop("total")
+    return reduce(and_, parts.values()) if parts else Unlimited()
+
+
+class Exploration:
+    """How much is explored; what was asked and learned so far is all that it goes by."""
+
+    def __init__(self, settings: AskingSettings, n_classes: int) -> None:
+        self.settings = settings
+        self.cold_asked = 0
+        self.cold_answered = 0
+        self.class_counts = [0] * n_classes
+        self.share = settings.rate
+        """The recent mean of the probability of asking."""
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a class was never seen."""
+        return 0 in self.class_counts
+
+    @property
+    def level(self) -> float:
+        """The least probability with which the next event is asked about."""
+        if self.is_cold:
+            waiting = max(0, self.cold_asked - self.cold_answered)
+            return max(LEAST_COLD, (1.0 + waiting / COLD_PATIENCE) ** -2)
+        return min(1.0, self.settings.audit * self.share)
+
+    def count_decision(self, decision: Decision) -> str:
+        """Take a decision in; why the event is asked about, if it is."""
+        if self.is_cold:
+            self.cold_asked += decision.asked
+        elif decision.probability > 0.0:  # else the budget is spent
+            self.share += (decision.probability - self.share) / MEMORY
+        if not decision.asked:
+            return ""
+        return COLD_START if self.is_cold else AUDIT if decision.audit else UNCERTAIN
+
+    def count_answer(self, label: int) -> None:
+        """An answer was learned."""
+        if self.is_cold:
+            self.cold_answered += 1
+        self.class_counts[label] += 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "settings": self.settings.document()}
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> Exploration:
+        new = cls(AskingSettings.from_document(kept["settings"]), len(kept["class_counts"]))
+        for name, value in kept.items():
+            if name != "settings":
+                setattr(new, name, value)
+        return new

@@ -1,0 +1,12 @@
+"""Numbers of things, in words for people."""
+
+from __future__ import annotations
+
+
+def format_count(count: int, what: str) -> str:
+    """How many there are of a thing.
+
+    >>> format_count(1, "event"), format_count(2500, "label")
+    ('1 event', '2,500 labels')
+    """
+    return f"{count:,} {what if count == 1 else what + 's'}"

@@ -1,0 +1,109 @@
+"""The formats that streams come in: each is declared here, once, with its endings, its options and its reader.
+
+Readers are imported when a file is opened, so that the command line can name the formats at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from askance.stream.batch import Settings, Stream
+    from askance.stream.source import Source
+
+State = Mapping[str, Any] | None
+
+
+class FormatOptions(NamedTuple):
+    """What a user may say of some formats only; None where nothing was said."""
+
+    header: bool | None
+    delimiter: str | None
+    quote: str | None
+    zero_based: bool | None
+    encoding: str | None
+    na_values: Any
+
+
+class FileFormat(NamedTuple):
+    """How files of one format are known and read."""
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Source, Settings, FormatOptions, State], Stream]
+    options: tuple[str, ...] = ()
+    """Those of the ``FormatOptions`` that mean something for it."""
+
+
+def read_csv(
+    place: Source, settings: Settings, options: FormatOptions, state: State, usual: str | None = None
+) -> Stream:
+    from askance.stream.csv import CsvStream
+
+    delimiter = usual if options.delimiter is None else options.delimiter
+    return CsvStream(place, settings, options.header, delimiter, '"' if options.quote is None else options.quote, state)
+
+
+def read_tsv(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    return read_csv(place, settings, options, state, "\t")
+
+
+def read_libsvm(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.libsvm import LibsvmStream
+
+    return LibsvmStream(place, settings, options.zero_based, state)
+
+
+def read_jsonl(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.json_array import objects_of_array
+    from askance.stream.jsonl import JsonlStream
+    from askance.stream.source import Converted
+
+    return JsonlStream(Converted(place, objects_of_array, "object"), settings, state)
+
+
+def read_arff(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.arff import ArffStream
+
+    return ArffStream(place, settings, state)
+
+
+def read_npz(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.npz import open_npz
+
+    return open_npz(place, settings, state)
+
+
+def read_parquet(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.parquet import ParquetStream
+
+    return ParquetStream(place, settings, state)
+
+
+def read_feather(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.parquet import FeatherStream
+
+    return FeatherStream(place, settings, state)
+
+
+OF_TABLES = ("header", "delimiter", "quote", "encoding", "na_values")
+FORMATS: dict[str, FileFormat] = {
+    "libsvm": FileFormat((".libsvm", ".svmlight", ".svm"), read_libsvm, ("zero_based", "encoding")),
+    "csv": FileFormat((".csv",), read_csv, OF_TABLES),
+    "tsv": FileFormat((".tsv", ".tab"), read_tsv, OF_TABLES),
+    "jsonl": FileFormat((".jsonl", ".ndjson", ".json"), read_jsonl, ("encoding", "na_values")),
+    "arff": FileFormat((".arff",), read_arff, ("encoding", "na_values")),
+    "npz": FileFormat((".npz",), read_npz),
+    "parquet": FileFormat((".parquet", ".pq"), read_parquet, ("na_values",)),
+    "feather": FileFormat((".feather", ".arrow", ".ipc"), read_feather, ("na_values",)),
+}
+SUFFIXES = {suffix: name for name, declared in FORMATS.items() for suffix in declared.suffixes}
+
+
+def list_formats(names: list[str], last: str = "or") -> str:
+    """Formats in words.
+
+    >>> list_formats(["csv", "tsv", "jsonl"])
+    'csv, tsv or jsonl'
+    """
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

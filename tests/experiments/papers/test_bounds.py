@@ -1,0 +1,120 @@
+"""The theorems' right-hand sides against plain loops over a dense play of the same stream."""
+
+import numpy as np
+import pytest
+from tests import oracle
+from tests.experiments.papers.standins import stand_in
+
+from askance.experiments.papers.bounds import theorems
+from askance.experiments.papers.bounds.followed import Followed, batch_solutions, dense, follow
+from askance.experiments.papers.run import prepare
+
+
+@pytest.fixture(scope="module")
+def table():
+    return prepare(stand_in("german"), ("standard", "l2"))
+
+
+@pytest.fixture(scope="module")
+def comparators(table):
+    return batch_solutions(table)
+
+
+def dense_play(rule, query, table, seed):
+    """The oracle's stream, with a note of every round: margin, variance, asked, and the rule's state before it."""
+    X, y = dense(table)
+    uniforms = np.random.default_rng(seed).random(len(y))
+    for x, label, u in zip(X, y, uniforms, strict=True):
+        p, v = rule.margin(x), rule.variance(x)
+        asked = u < query(oracle.queries.Event(p, v, x @ x, 1, 0))
+        yield x, label, p, v, asked
+        if asked:
+            rule.update(x, label, weight=1.0)
+
+
+def test_paper_3_theorem_1_is_the_printed_sum(table, comparators):
+    delta, eta, gamma, w = 2.0, 0.5, 1.5, comparators[2]
+    played = follow(table, "SOAL", 3, comparators, True, delta=delta, eta=eta, gamma=gamma)
+    rule = oracle.updates.AdaptiveRegularization(table.n_features, eta, gamma)
+    loss = certain = unsure_where_sure = unsure = wrong = farthest = 0.0
+    query = lambda event: oracle.queries.variance(event, eta=eta, gamma=gamma, delta=delta)  # noqa: E731
+    for x, y, p, v, asked in dense_play(rule, query, table, 3):
+        farthest = max(farthest, np.sum((rule.mu - w) ** 2))
+        rho = abs(p) - eta * gamma * v / (2 * gamma + 2 * v)
+        loss += asked * max(0.0, 1 - y * (x @ w))
+        certain += (rho < 0) * eta * gamma * v / (gamma + v)
+        is_unsure = 1 - y * p > 0 and (1 if p >= 0 else -1) == y
+        unsure_where_sure += (rho > 0) * is_unsure
+        unsure += is_unsure
+        wrong += (1 if p >= 0 else -1) != y
+    farthest = max(farthest, np.sum((rule.mu - w) ** 2))
+    trace = np.trace(np.linalg.inv(rule.Sigma))
+    truth = loss + (farthest + (1 - delta) ** 2 * (w @ w)) / (eta * delta) * trace
+    truth += certain / delta + 2 / delta * unsure_where_sure - unsure
+    assert theorems.second_order(played, w, 2, delta=delta, eta=eta, gamma=gamma) == pytest.approx(truth, rel=1e-9)
+    assert played.wrong.sum() == wrong
+
+
+def test_paper_3_equation_8_names_the_printed_rate(table, comparators):
+    delta, eta, gamma, w = 2.0, 0.5, 1.5, comparators[2]
+    played = follow(table, "SOAL", 3, comparators, True, delta=delta, eta=eta, gamma=gamma)
+    rule = oracle.updates.AdaptiveRegularization(table.n_features, eta, gamma)
+    query = lambda event: oracle.queries.variance(event, eta=eta, gamma=gamma, delta=delta)  # noqa: E731
+    farthest = w @ w  # of mu = 0
+    for _ in dense_play(rule, query, table, 3):
+        farthest = max(farthest, np.sum((rule.mu - w) ** 2))
+    farthest = max(farthest, np.sum((rule.mu - w) ** 2))
+    inverse = np.linalg.inv(rule.Sigma)
+    truth = (farthest + (1 - delta) ** 2 * (w @ w)) * np.trace(inverse) / (gamma * np.log(np.linalg.det(inverse)))
+    assert theorems.best_rate(played, w, 2, delta=delta, gamma=gamma) == pytest.approx(np.sqrt(truth), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["D-ADA", "D-AMD"])
+def test_paper_2_theorem_1_is_the_printed_sum(table, comparators, name):
+    b, eta, ridge, w = 2.0, 0.7, 0.5, comparators[1]
+    played = follow(table, name, 1, comparators, True, b=b, eta=eta, delta=ridge)
+    rule = (oracle.updates.DualAveraging if name == "D-ADA" else oracle.updates.MirrorDescent)(
+        table.n_features, eta, ridge
+    )
+    loss = unsure = certain_steps = other_steps = far = 0.0
+    query = lambda event: oracle.queries.discriminative(event, eta=eta, b=b)  # noqa: E731
+    for x, y, p, v, asked in dense_play(rule, query, table, 1):
+        far = max(far, np.max((rule.w - w) ** 2))
+        a = 1 / max(1.0, x @ x)
+        q = abs(p) - eta / 2 * a * v
+        loss += asked * max(0.0, 1 - y * (x @ w))
+        unsure += (q <= 0) * (0 <= y * p < 1)
+        if asked and y * p < 1:
+            H = rule.H() if name == "D-ADA" else ridge + np.sqrt(rule.q + x**2)
+            step = np.sum(x**2 / H)
+            certain_steps += (q <= 0) * a * step
+            other_steps += (1 - a) * step
+    far = max(far, np.max((rule.w - w) ** 2))
+    largest, trace = np.max(w**2), rule.H().sum()
+    factor = b * largest / (2 * eta) if name == "D-ADA" else (far + (b - 1) ** 2 * largest) / (eta * b)
+    truth = loss + factor * trace - unsure / b + eta / (2 * b) * (certain_steps + other_steps)
+    ours = theorems.discriminative(played, w, 1, b=b, eta=eta, delta=ridge, is_mirror=name == "D-AMD", is_scaled=True)
+    assert ours == pytest.approx(truth, rel=1e-9)
+
+
+def test_a_theorem_for_separable_streams_says_nothing_of_others(table, comparators):
+    played = follow(table, "PAA", 0, comparators, False, delta=1.0)
+    assert theorems.separable(played, comparators[0], 0, delta=1.0) == np.inf
+
+
+def test_a_budget_divides_the_stream(table, comparators):
+    played = follow(table, "OA3", 0, comparators, False, budget=20, rho=2.0)
+    until = theorems.spent_at(played, 20)
+    assert played.asked[:until].sum() == 20
+    assert not played.asked[until:].any()
+    assert theorems.spent_at(played, 1000) == len(played.y)
+
+
+def test_paper_4_theorem_4_as_printed_fails_where_the_model_that_was_left_is_wrong():
+    """Every event after the budget is a mistake with a large margin, and another classifier has no loss at all."""
+    X, y = np.ones((10, 1)), np.ones(10, dtype=int)
+    margin = np.full(10, -5.0)
+    asked = np.arange(10) == 0
+    played = Followed(X, y, margin, np.ones(10), asked, np.array([-5.0]), np.zeros(1), np.zeros(1))
+    assert played.wrong[1:].sum() == 9
+    assert theorems.over_budget(played, np.array([1.0]), 0, rho=1.0, budget=1) == -45.0

@@ -1,0 +1,140 @@
+"""Model files that earlier versions wrote are read, and go on as they would have gone on there.
+
+``models/format-N`` holds files written by the code of that format after 300 events (``plain`` with 30 open questions
+more), and what that code decided about events 330 to 600 after loading them: ``python -m tests.keep models`` writes it.
+"""
+
+import copy
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import askance
+from askance.learner import base, files
+from askance.learner.model_fields import MODEL_FIELDS, VERSION, ModelField
+
+MODELS = Path(__file__).parent / "models"
+NAMES = ("plain", "rate", "per-period", "auto")
+
+
+def the_stream():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(600, 6))
+    weights = rng.normal(size=6)
+    y = np.where(X @ weights + 0.3 * rng.normal(size=600) > 0, "spam", "ham")
+    return X, y, np.arange(600) * 120.0
+
+
+def play_on(clf, name):
+    X, y, times = the_stream()
+    return clf.run(X[330:], y[330:], **({"times": times[330:]} if name == "per-period" else {}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7])
+def test_a_model_of_an_earlier_format_decides_as_it_would_have(format_, name):
+    folder = MODELS / f"format-{format_}"
+    expected = json.loads((folder / "decisions.json").read_text())[name]
+    clf = askance.load(folder / f"{name}.model")
+    assert clf.events_seen_ == (330 if name == "plain" else 300)
+    trace = play_on(clf, name)
+    assert np.flatnonzero(np.asarray(trace.predicted) == "spam").tolist() == expected["spam"]
+    assert np.flatnonzero(trace.asked).tolist() == expected["asked"]
+    assert clf.pending == expected["pending"]
+
+
+def test_probabilities_of_a_model_of_an_earlier_format_rest_on_the_answers_to_come():
+    X, _, _ = the_stream()
+    clf = askance.load(MODELS / "format-6" / "rate.model")
+    assert (clf.predict_proba(X) == 0.5).all()
+    play_on(clf, "rate")
+    assert clf.predict_proba(X).max() > 0.9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_of_an_earlier_format_is_saved_in_the_present_one(name, tmp_path):
+    clf = askance.load(MODELS / "format-3" / f"{name}.model")
+    clf.save(tmp_path / "new.model")
+    again = askance.load(tmp_path / "new.model")
+    assert again.get_params().keys() == clf.get_params().keys()
+    for column in ("predicted", "asked", "margin", "probability"):
+        one, other = (getattr(play_on(askance.load(path), name), column) for path in (
+            MODELS / "format-3" / f"{name}.model", tmp_path / "new.model",
+        ))  # fmt: skip
+        assert np.array_equal(one, other)
+
+
+def test_every_format_has_a_step_or_a_field_more_and_files_that_show_it():
+    from askance.learner.upgrades import OLDEST, STEPS
+
+    earlier = range(OLDEST, VERSION)
+    assert {*STEPS, *(field.since - 1 for field in MODEL_FIELDS if field.since > OLDEST)} == set(earlier)
+    for format_ in earlier:
+        assert {path.stem for path in (MODELS / f"format-{format_}").glob("*.model")} == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "arguments"), [("loosen", "inflate_variances", (0.5,)), ("recount", "set_labels_asked", (10,))]
+)
+def test_methods_of_0_1_do_what_their_successors_do_and_say_so(old, new, arguments):
+    X, y, _ = the_stream()
+    one, other = (askance.make("SOAL-diag", random_state=0) for _ in range(2))
+    for clf in (one, other):
+        clf.run(X[:100], y[:100])
+    with pytest.warns(DeprecationWarning, match=f"{old} is called {new} now"):
+        getattr(one, old)(*arguments)
+    getattr(other, new)(*arguments)
+    assert np.array_equal(one.run(X[100:], y[100:]).margin, other.run(X[100:], y[100:]).margin)
+
+
+def test_parameters_of_0_1_are_taken_and_said_to_be_old():
+    with pytest.warns(DeprecationWarning, match="keep_for is called max_pending_age now"):
+        clf = askance.make("PAA-I", keep_for=7)
+    assert clf.max_pending_age == 7
+
+
+def test_a_probit_model_from_when_decay_was_local_forgets_as_it_did(tmp_path):
+    """``models/local-decay`` was written with ``decay=0.95`` before paper 5's own memory factor was there."""
+    folder = MODELS / "local-decay"
+    expected = json.loads((folder / "decisions.json").read_text())
+    X, y, _ = the_stream()
+    X *= np.random.default_rng(1).random(X.shape) < 0.4
+    clf = askance.load(folder / "probit.model")
+    assert (clf.update.decay, clf.update.local_decay) == (1.0, 0.95)
+    clf.save(tmp_path / "new.model")
+    for model in (clf, askance.load(tmp_path / "new.model")):
+        trace = model.run(X[300:], y[300:])
+        assert np.flatnonzero(trace.asked).tolist() == expected["asked"]
+        assert trace.margin.tolist() == pytest.approx(expected["margin"], rel=1e-12)
+
+
+def test_a_field_that_is_declared_is_begun_saved_pickled_and_forgotten_and_older_files_begin_with_it(
+    tmp_path, monkeypatch
+):
+    longest = ModelField(
+        "_longest",
+        lambda clf: np.zeros(1),
+        lambda clf: {"longest": clf._longest},
+        lambda clf, arrays: clf._longest.__setitem__(slice(None), arrays["longest"]),
+        since=VERSION + 1,
+    )
+    X, y, _ = the_stream()
+    before = askance.make("PAA-I", random_state=0)
+    before.run(X, y)
+    before.save(tmp_path / "before.model")
+    pickled = pickle.dumps(before)
+    for module in (base, files):
+        monkeypatch.setattr(module, "MODEL_FIELDS", (*MODEL_FIELDS, longest))
+    for older in (askance.load(tmp_path / "before.model"), pickle.loads(pickled)):
+        assert older._longest.tolist() == [0.0]
+    clf = askance.make("PAA-I", random_state=0)
+    clf.run(X, y)
+    clf._longest[0] = 7.0
+    monkeypatch.setattr(files, "VERSION", VERSION + 1)
+    clf.save(tmp_path / "new.model")
+    for same in (askance.load(tmp_path / "new.model"), pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
+        assert same._longest.tolist() == [7.0]
+    assert clf.fit(X, y)._longest.tolist() == [0.0]

@@ -1,0 +1,161 @@
+"""Every page in every state it can be in, for checks that hold for all of them.
+
+A walk starts a service, leads one browser from state to state, and yields the page with a name for each state.
+"""
+
+from tests.live.pages.content import TWELVE, hard_events
+
+LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+LONG_CLASSES = [*TWELVE[:10], LONG_WORD, TWELVE[11]]
+TITLE = "Support mail of a company with a long name"
+PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
+
+
+def open_shop(serve, classes=LONG_CLASSES):
+    """A service with a model that has learned some words, and events that are hard to show."""
+    service = serve(classes=classes, title=TITLE)
+    words = ("refund lamp please", "parcel broken prize", "order arrived late")
+    known = [{"id": f"known-{place}", "fields": {"text": words[place % 3], "size": place}} for place in range(36)]
+    assert service.post("/v1/events", known).status_code == 200
+    labels = [{"event": event["id"], "label": classes[place % 3 % len(classes)]} for place, event in enumerate(known)]
+    assert service.post("/v1/labels", labels).status_code == 200
+    service.wait_until_learned(len(classes) + len(known))
+    events = [{"id": f"hard-{place}", "fields": fields} for place, fields in enumerate(hard_events())]
+    assert service.post("/v1/events", events).status_code == 200
+    return service
+
+
+def log_in(service, visit, path, **options):
+    """Somebody who may do everything, at a page."""
+    secret = service.tokens(ana="label read admin")["ana"]
+    service.log_in(secret)
+    annotator = visit(service, path, **options)
+    annotator.page.fill("#token", secret)
+    annotator.page.press("#token", "Enter")
+    annotator.page.wait_for_selector("#app, #tiles")
+    return annotator
+
+
+def walk_questions(serve, visit, **options):
+    """Every event that is hard to show, readable and raw."""
+    annotator = visit(open_shop(serve), **options)
+    page = annotator.page
+    for _ in hard_events():
+        event = annotator.sees_question()
+        yield page, f"question {event}"
+        page.click("[data-act=raw]")
+        yield page, f"question {event}, raw"
+        page.click("[data-act=later]")
+
+
+def walk_label_page(serve, visit, **options):
+    """From a question to the end of the queue and of the session, with the network and without."""
+    annotator = log_in(open_shop(serve), visit, "/label", **options)
+    page, service = annotator.page, annotator.service
+    annotator.sees_question()
+    annotator.badge("saved")
+    yield page, "a question with a suggestion"
+    page.click("[data-act=comment]")
+    yield page, "a note"
+    page.keyboard.press("Escape")
+    page.click("#open-help")
+    yield page, "the help"
+    page.keyboard.press("Escape")
+    page.click(".choice >> nth=-1")
+    annotator.badge("saved")
+    annotator.sees_question()
+    yield page, "the next question"
+    page.click("[data-act=undo]")
+    annotator.badge("saved")
+    answer_elsewhere(service, annotator.sees_question())
+    page.click(".choice >> nth=0")
+    page.wait_for_selector("#toast:visible")
+    yield page, "a refused answer"
+    annotator.sees_question()
+    page.click("[data-act=bad_data]")
+    annotator.badge("saved")
+    open_history(page)
+    yield page, "the history"
+    page.keyboard.press("Escape")
+    annotator.sees_question()
+    annotator.context.set_offline(True)
+    page.click(".choice >> nth=1")
+    annotator.badge("offline · 1 kept")
+    yield page, "offline with an answer kept"
+    leave_for_later(page)
+    yield page, "offline without a question"
+    annotator.context.set_offline(False)
+    annotator.badge("saved")
+    page.wait_for_selector(".empty:has-text('No connection')", state="detached")
+    leave_for_later(page)
+    yield page, "an empty queue"
+    service.send("last")
+    annotator.sees_question()
+    annotator.context.clear_cookies()
+    page.click(".choice >> nth=1")
+    annotator.badge("log in again · 1 kept")
+    yield page, "an ended session with an answer kept"
+
+
+def leave_for_later(page):
+    """Every question, until none is left."""
+    while not page.locator(".empty").count():
+        page.wait_for_selector("#stage .item, .empty")
+        page.wait_for_timeout(100)  # the page ignores answers that come sooner
+        if page.locator("#stage .item").count():
+            page.click("[data-act=later]")
+
+
+def open_history(page):
+    """On a wide screen it is open already."""
+    if page.locator("#open-history").is_visible():
+        page.click("#open-history")
+    page.wait_for_selector("#history-list button:visible")
+
+
+def answer_elsewhere(service, event):
+    """The same person gives another answer on another device, so that the next one is refused."""
+    (ask,) = (ask for ask in service.next(10) if ask["event"]["id"] == event)
+    assert service.answer(ask, LONG_CLASSES[5]).status_code == 200
+
+
+def walk_dashboard(serve, visit, **options):
+    """With charts and a matrix, with all its tables, and while learning is paused."""
+    page = log_in(open_shop(serve), visit, "/", **options).page
+    page.wait_for_selector(".matrix td")
+    page.locator("#live", has_text="live").wait_for()
+    yield page, "the dashboard"
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('details')].every((part) => part.querySelector('table'))"
+    )
+    yield page, "the dashboard with its tables"
+    page.click("#pause")
+    page.locator("#alert", has_text="Learning is paused").wait_for()
+    yield page, "the dashboard while learning is paused"
+
+
+def walk_simple_pages(serve, visit, **options):
+    """Pages that say one thing, and pages with nothing to show yet."""
+    service = serve(warm=False, title=TITLE)
+    page = visit(service, "/", **options).page
+    page.wait_for_selector(".tile")
+    yield page, "a dashboard without events"
+    page.goto(f"{service.url}/label")
+    page.wait_for_selector(".empty")
+    yield page, "a label page without events"
+    page.goto(f"{service.url}/nowhere/{LONG_WORD * 4}")
+    page.wait_for_selector("h1")
+    yield page, "an address that does not exist"
+    service.tokens(bob="read")
+    page.goto(f"{service.url}/login")
+    page.wait_for_selector("#token")
+    yield page, "the login"
+    page.fill("#token", "wrong")
+    page.press("#token", "Enter")
+    page.wait_for_selector("#error")
+    yield page, "the login with a wrong token"
+
+
+WALKS = [walk_questions, walk_label_page, walk_dashboard, walk_simple_pages]

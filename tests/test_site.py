@@ -1,0 +1,64 @@
+"""The documentation site leaves nothing out. That it builds without a warning is for ``make docs``."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import askance
+from askance.learner.presets import PRESETS
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+
+
+def test_every_algorithm_has_a_page_of_its_family(parts):
+    from site_parts.families import FAMILIES
+
+    homes = {row.update.__module__.rpartition(".")[2] for row in PRESETS}
+    assert {family.module for family in FAMILIES} == homes
+    listed = (DOCS / "algorithm-families.md").read_text()
+    assert all(f"generated/algorithms/{home}\n" in listed for home in homes)
+
+
+def test_the_reference_has_every_public_module(parts):
+    from site_parts.generate import API
+
+    modules = {f"askance.{name}" for name in askance.__all__ if inspect.ismodule(getattr(askance, name))}
+    assert modules <= set(API)
+
+
+def test_every_page_can_be_reached():
+    trees = "\n".join(
+        tree
+        for page in DOCS.glob("*.md")
+        for tree in re.findall(r"```{toctree}\n(.*?)```", page.read_text(), re.DOTALL)
+    )
+    pages = {page.stem for page in DOCS.glob("*.md")} - {"index"}
+    assert pages <= set(trees.split("\n"))
+
+
+def test_a_dead_link_is_found(parts, tmp_path):
+    from site_parts.links import dead_links
+
+    (tmp_path / "a.html").write_text('<h1 id="top"></h1><a href="b.html#here"></a><a href="https://x.org/no"></a>')
+    (tmp_path / "b.html").write_text('<p id="here"></p><a href="a.html#top"></a><a href="#"></a>')
+    assert dead_links(tmp_path) == []
+    (tmp_path / "b.html").write_text('<a href="a.html#bottom"></a><img src="c.png">')
+    assert dead_links(tmp_path) == ["a.html: b.html#here", "b.html: a.html#bottom", "b.html: c.png"]
+
+
+def test_the_advice_on_algorithms_has_the_numbers_of_the_benchmark():
+    measured = (DOCS.parent / "benchmarks" / "AUTO.md").read_text()
+    rows = dict(re.findall(r"^\| ([A-Z][\w-]*) \| (.*) \|$", measured, re.MULTILINE))
+    advice = (DOCS / "which-algorithm.md").read_text().replace("**many classes**: ", "")
+    shown = re.findall(r"^\| ([A-Z][\w-]*).* \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", advice, re.MULTILINE)
+    assert len(shown) == 5
+    for name, *values in shown:
+        assert values == rows[name].split(" | ")[::2], name

@@ -1,0 +1,45 @@
+"""A type checker finds a misspelt method, argument or attribute in a program that uses the package."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import askance
+from askance.learner.presets import COMMON, RENAMED_PARAMETERS, Parameters
+
+SLIPS = """\
+import askance
+clf = askance.make("auto", budget=5, random_state=0)
+trace = clf.run([[1.0], [0.0]], ["a", "b"])
+askance.make("auto", buget=5)
+askance.mak("auto")
+askance.ActiveClassifier(buget=5)
+clf.rnu([[1.0]], ["a"])
+clf.run([[1.0]], ["a"], tmes=[1])
+clf.predict_probs([[1.0]])
+clf.ask([1.0]).lable
+trace.askd
+askance.budgets.Rate(share=0.1)
+clf.fit([[1.0]], ["a"]).score([[1.0]], ["a"], sample_weigth=[1.0])
+"""
+FIRST = 4  # the lines before are right
+
+
+def test_every_misspelt_name_is_found(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "slips.py").write_text(SLIPS)
+    source = str(Path(askance.__file__).parents[1])
+    words = ["--follow-imports=silent", "--ignore-missing-imports", "--no-error-summary", "--cache-dir", "cache"]
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", *words, "slips.py"], cwd=tmp_path, env={"MYPYPATH": source, "PATH": ""},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = {int(line.split(":")[1]) for line in found.stdout.splitlines() if ": error:" in line}
+    assert lines == set(range(FIRST, SLIPS.count("\n") + 1)), found.stdout + found.stderr
+
+
+def test_the_declared_parameters_are_those_that_algorithms_have():
+    letters = {name for row in askance.algorithms() for name in row["parameters"]}
+    assert set(Parameters.__annotations__) == {*letters, *COMMON, *RENAMED_PARAMETERS, "weighted", "costs"}
