@@ -52,7 +52,7 @@ def jobs(part: str, name: str, rate: float, order: int) -> Iterator[tuple[dict[s
             yield {"who": who, "preparation": preparation}, play
 
 
-class Kept:
+class RunningPool:
     """Results in a file, a line each."""
 
     def __init__(self, path: Path) -> None:
@@ -73,7 +73,7 @@ class Kept:
             file.write(json.dumps(row) + "\n")
 
 
-def play(kept: Kept, part: str, name: str, order: int) -> None:
+def play(kept: RunningPool, part: str, name: str, order: int) -> None:
     """One part on one order of one set, at every rate."""
     for rate in RATES:
         for who, run in jobs(part, name, rate, order):
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--results", type=Path, default=Path("auto-results.jsonl"), help="where results are kept")
     options = parser.parse_args()
-    kept = Kept(options.results)
+    kept = RunningPool(options.results)
     parts = list(filter(None, options.parts.split(",")))
     for order in range(options.orders):
         for name in options.sets.split(","):

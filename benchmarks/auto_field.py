@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 import askance
-from askance.learner.auto import Committee, Doubt
-from askance.learner.auto.members import DUAL, LINE_UP, MIRROR, PASSIVE, PROBIT, Member
+from askance.learner.auto import Committee, InverseSquareMargin
+from askance.learner.auto.fourier import CURVES
+from askance.learner.auto.make import AUDITS, CLASS_POWER, REACTION
+from askance.learner.auto.members import DUAL, MEMBERS, MIRROR, PASSIVE, PROBIT, Member
 from askance.learner.auto.views import RAW, STANDARD, UNIT
 from benchmarks.auto_data import balanced_accuracy, stream, whole
 
@@ -51,7 +53,7 @@ SUBGRADIENT = (MIRROR, DUAL)
 
 def without(leaves_out: Callable[[Member], bool]) -> dict[str, Any]:
     """Options of a committee that some members have left."""
-    return {"members": ",".join(member.name for member in LINE_UP if not leaves_out(member))}
+    return {"members": ",".join(member.name for member in MEMBERS if not leaves_out(member))}
 
 
 ABLATIONS: dict[str, dict[str, Any]] = {
@@ -72,7 +74,10 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no adaptive subgradients": without(lambda member: member.rule in SUBGRADIENT),
     "no passive-aggressive": without(lambda member: member.rule == PASSIVE),
     "one learner (standard-probit-10)": {"members": "standard-probit-10"},
-    "asks evenly": {"delta": EVENLY},
+    "nothing asked at random": {"audits": 0.0},
+    "no curves": {"curves": 0},
+    "classes alike in asking": {"class_power": 0.0},
+    "asks evenly": {"delta": EVENLY, "class_power": 0.0},
 }
 
 
@@ -111,9 +116,10 @@ def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: in
     options = dict(options)
     events = stream(name, options.pop("preparation", "raw"), order, n)
     budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
-    query = Doubt(options.pop("delta", 0.2))
+    query = InverseSquareMargin(options.pop("delta", 0.2), options.pop("class_power", CLASS_POWER))
+    options = {"curves": CURVES, "audits": AUDITS, "reaction": REACTION} | options
     clf = askance.ActiveClassifier(
-        update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order
-    )
+        update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order,
+    )  # fmt: skip
     trace = clf.run(events.X, events.y)
     return balanced_accuracy(events.y, trace.predicted), int(trace.asked.sum())

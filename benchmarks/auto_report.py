@@ -51,6 +51,11 @@ sets only, not all, as it is slow) the standardised one. They play one order, or
 Vowpal Wabbit cannot be told how many labels to buy: of a scan over its mellowness and three losses,
 the best run with 80 to 115 % of the labels counts; an empty cell says that there was none, and the case is left out.
 
+None of the three libraries' learners was tuned: step size, regularisation and the rest are the libraries' defaults
+(Vowpal Wabbit's own learner, river's `LogisticRegression` or `SoftmaxRegression`, scikit-learn's `SGDClassifier`). What
+was chosen for them by the numbers shown is the preparation (not for scikit-activeml), the loss and the mellowness of
+Vowpal Wabbit, and the better of scikit-activeml's two strategies. Tuned as the presets are, they may be better.
+
 The few constants of `auto` (its line-up, memories, and how classes are weighed) were chosen by some eighty trials on
 the sets "chosen on", mostly on their first three orders: on these the numbers flatter it. On the "held out" sets,
 trials were looked at a few times, to see that nothing breaks, and one constant was settled there too: how many answers

@@ -15,7 +15,7 @@ import askance
 from askance.budgets import Rate
 from askance.errors import UnknownTicket
 from benchmarks.measure import versions
-from benchmarks.streams import DataMissingError, real_set
+from benchmarks.streams import sets_at_hand
 
 SETS = ("elec2", "spam_corpus", "w8a", "magic04", "mushrooms")
 OWN_ORDER = ("elec2", "spam_corpus")
@@ -29,7 +29,13 @@ RESULTS = Path(__file__).with_name("LATE_ANSWERS.md")
 def play(name: str, X, y: np.ndarray, delay: int, lost: float, seed: int) -> tuple[float, int, int]:
     """Balanced accuracy over the stream, labels asked for, answers learned."""
     clf = askance.make(
-        name, budget=Rate(RATE), classes=[-1, 1], n_features=X.shape[1], intercept=True, random_state=seed, keep=10**6
+        name,
+        budget=Rate(RATE),
+        classes=[-1, 1],
+        n_features=X.shape[1],
+        intercept=True,
+        random_state=seed,
+        max_pending=10**6,
     )
     rng = np.random.default_rng([seed, 1])  # not the numbers the classifier asks with
     waiting: list[tuple[int, int]] = []
@@ -80,16 +86,11 @@ def main(arguments: list[str] | None = None) -> int:
         "| set | algorithm | " + " | ".join(title for title, _, _ in DELAYS) + " |",
         "|---|---|" + "--:|" * len(DELAYS),
     ]
-    for name in SETS:
-        try:
-            X, y = real_set(name)
-        except DataMissingError as reason:
-            print(reason, file=sys.stderr)
-            continue
+    for name, X, y in sets_at_hand(SETS):
         if name not in OWN_ORDER:
             order = np.random.default_rng(0).permutation(len(y))
             X, y = X[order], y[order]
-        X, y = X[: options.most], np.where(y[: options.most] > 0, 1, -1)
+        X, y = X[: options.most], y[: options.most]
         for algorithm in ALGORITHMS:
             cells = []
             for _, delay, lost in DELAYS:

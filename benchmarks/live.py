@@ -83,6 +83,13 @@ def speeds(kind: str, seconds: float, report: Report) -> Section:
         report(f"{kind}: open loop")
         times = asyncio.run(open_loop(service.port, service.token, 500, seconds))
         rows.append(Row("single events at 500 a second, open loop", _spread(times)))
+        for batch, most in ((100, 0.08), (1, 0.35)):
+            report(f"{kind}: processor time in batches of {batch}")
+            before = service.processor_seconds()
+            events = seconds * asyncio.run(closed_loop(service.port, service.token, 1, batch, seconds))
+            spent = 1e3 * (service.processor_seconds() - before) / events
+            what = "a single event" if batch == 1 else f"an event in batches of {batch}"
+            rows.append(at_most(f"processor time of {what}, one connection", spent, most, " ms"))
         service.stop()
         rows.append(at_most("start again", service.start(), 3, " s"))
         report(f"{kind}: twenty people")

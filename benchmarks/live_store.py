@@ -1,6 +1,7 @@
 """A live service in a process of its own, and stores that hold as much as one wants to know about."""
 
 import asyncio
+import os
 import random
 import signal
 import subprocess
@@ -69,6 +70,11 @@ class Service:
 
     def megabytes(self) -> float:
         return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096 / 1e6
+
+    def processor_seconds(self) -> float:
+        """What the service has used so far, in user and in system mode."""
+        times = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
     def begin(self) -> None:
         """The first events, some of them labeled; the service is stopped afterwards."""

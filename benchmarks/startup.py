@@ -1,6 +1,7 @@
 """What a process pays before its first decision: the import, compiling once, loading ever after."""
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,17 @@ from benchmarks.report import Section, at_most, figure
 MOST_IMPORT_SECONDS = 0.15
 MOST_FIRST_SECONDS = 15.0
 MOST_LATER_SECONDS = 2.0
+COMMANDS = [
+    ("the help", "--help", 0.4),
+    ("a run", "run small.csv", 2.0),
+    ("predictions", "predict small.csv --load a.model", 2.0),
+    ("a look at a file", "check small.csv", 2.0),
+    ("an empty pipe", "pipe --classes no,yes", 2.0),
+    ("an unknown option", "run small.csv --nonsense", 0.5),
+    ("an unknown column", "run small.csv --label nonsense", 1.0),
+    ("a missing file", "run none.csv", 1.0),
+]
+"""What, its command line, and how much processor time it may take."""
 
 RUN = """
 import numpy as np, askance
@@ -78,9 +90,40 @@ def first_decision_section(algorithms: list[str], repeats: int, report: Callable
     return section
 
 
+def processor_seconds_of(words: list[str], folder: Path) -> float:
+    """The processor time, user and system, that a command line takes in a process of its own."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "askance", *words],
+        cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def commands_section(repeats: int, report: Callable[[str], None]) -> Section:
+    section = Section(
+        "Commands",
+        f"Processor time of a command on 300 rows, the best of {repeats} processes with machine code at hand: imports, "
+        "most of all.",
+    )
+    with tempfile.TemporaryDirectory(prefix="askance-benchmark-") as name:
+        folder = Path(name)
+        rng = np.random.default_rng(0)
+        rows = [f"{a:.3f},{b:.3f},{'yes' if a + b > 0 else 'no'}" for a, b in rng.standard_normal((300, 2))]
+        (folder / "small.csv").write_text("\n".join(["a,b,label", *rows]) + "\n")
+        processor_seconds_of(["run", "small.csv", "--save", "a.model"], folder)
+        for what, words, most in COMMANDS:
+            report(what)
+            best = min(processor_seconds_of(words.split(), folder) for _ in range(repeats + 1))
+            section.rows.append(at_most(f"{what}: `askance {words}`", best, most, " s"))
+    return section
+
+
 def run(quick: bool, report: Callable[[str], None]) -> list[Section]:
     algorithms = ["PAA-I"] if quick else ["PAA-I", "SOAL-diag", "UOAL-entropy", "OA3", "SSOA3"]
     return [
         import_section(5 if quick else 15, report),
         first_decision_section(algorithms, 1 if quick else 3, report),
+        commands_section(1 if quick else 5, report),
     ]

@@ -5,6 +5,8 @@ measurements that need it are skipped, and say so.
 """
 
 import os
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +88,17 @@ def real_set(name: str) -> tuple[sp.csr_matrix, np.ndarray]:
         X = sp.csr_matrix((dense - dense.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
         X = csr(X.data, X.indices, X.indptr, X.shape)
     return X, stored["y"].astype(np.int64)
+
+
+def sets_at_hand(names: Iterable[str]) -> Iterator[tuple[str, sp.csr_matrix, np.ndarray]]:
+    """Real sets of two classes, -1 and 1, with their names; one that is not there is told on stderr, and left out."""
+    for name in names:
+        try:
+            X, y = real_set(name)
+        except DataMissingError as reason:
+            print(reason, file=sys.stderr)
+        else:
+            yield name, X, np.where(y > 0, 1, -1)
 
 
 def url_like(n_events: int = URL_EVENTS, n_features: int = URL_FEATURES, seed: int = 0) -> Stream:
