@@ -1,0 +1,1 @@
+"""What the site has beside its pages: generated pages and pictures, formulas, style."""
