@@ -82,7 +82,8 @@ test-lowest: $(LOWEST)/.installed
 	ASKANCE_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -q $(SHARE) $(LOWEST_TESTS)
 
 prove: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -m prove
+	$(BIN)/python -m pytest -q --durations 10 -m 'prove and not alone' -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q --durations 10 -m 'prove and alone'
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -39,12 +39,12 @@ SHORTER = {"table: a wide head and short rows": 25_000, "/v1/import: empty objec
 def hold_up(service, allowed, sizes=None):
     """What each request of the corpus did: its status, and for how long it held the loop.
 
-    One that held it for longer than ``allowed`` is sent again, up to three times, and the least counts: where the
-    machine is busy, the loop waits for a processor that another thread of the service has."""
+    One that held it for longer than ``allowed`` is sent again, up to seven times, and the least counts: what a request
+    does to the loop it does every time, what a busy machine does comes and goes."""
     found = {}
     for request in CORPUS:
         held = []
-        while not held or (min(held) >= allowed and len(held) < 4):
+        while not held or (min(held) >= allowed and len(held) < 8):
             since = time.monotonic()
             status = send(service, request, FULL if sizes is None else sizes.get(request.name, SIZE))
             assert service.get("/livez").status_code == 200
@@ -60,6 +60,7 @@ def test_no_request_takes_longer_than_its_bytes(service):
 
 
 @pytest.mark.prove
+@pytest.mark.alone
 def test_no_request_holds_the_loop_for_fifty_milliseconds(service):
     found = hold_up(service, 0.05)
     assert {name: status for name, (status, _) in found.items() if status is not None and status >= 500} == {}

@@ -243,6 +243,7 @@ def check_store(service, soak):
 
 
 @pytest.mark.prove
+@pytest.mark.alone
 def test_an_hour_in_five_minutes(make, store, capsys):
     seconds = SECONDS / 5 if is_postgres(store) else SECONDS
     service = make(

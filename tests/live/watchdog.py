@@ -1,13 +1,16 @@
 """A service that notes how long its event loop was held up.
 
-A coroutine wakes every few milliseconds. What counts is the processor time that the whole process used while it slept:
-that of a callback that does not end, and that of another thread's call that keeps the interpreter to itself. Other
-programs on the machine may make it late, but add nothing to that.
+A coroutine wakes every few milliseconds, and notes how late it was. Of that, what the machine did to us is not counted:
+the time in which the loop's thread could run and waited for a processor, and all that is more than the processor time
+that the whole process used meanwhile. What is left is a callback that does not end, or another thread's call that keeps
+the interpreter to itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import time
 from pathlib import Path
 
@@ -30,16 +33,28 @@ def serve_watched(config, path):
 
 
 async def watch(path):
-    with Path(path).open("w", buffering=1) as file:
+    with Path(path).open("w", buffering=1) as file, contextlib.ExitStack() as stack:
+        delay = reader_of_delay(stack)
         while True:
-            before = time.process_time()
+            spent, late, waited = time.process_time(), time.monotonic() + TICK, delay()
             await asyncio.sleep(TICK)
-            spent = time.process_time() - before
-            if spent > NOTED:
-                file.write(f"{time.monotonic()} {spent}\n")
+            spent, late, waited = time.process_time() - spent, time.monotonic() - late, delay() - waited
+            held = min(spent, late - waited)
+            if held > NOTED:
+                file.write(f"{time.monotonic()} {held}\n")
+
+
+def reader_of_delay(stack):
+    """Tells for how many seconds this thread, ready to run, has waited for a processor; 0 where nobody counts that."""
+    try:
+        descriptor = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+    except OSError:
+        return lambda: 0.0
+    stack.callback(os.close, descriptor)
+    return lambda: int(os.pread(descriptor, 100, 0).split()[1]) / 1e9
 
 
 def longest_hold(path, since):
-    """The most that the loop was held up from a moment on, in seconds of processor time."""
+    """The most that the loop was held up from a moment on, in seconds."""
     lines = [line.split() for line in Path(path).read_text().splitlines()]
     return max((float(spent) for moment, spent in lines if float(moment) >= since), default=0.0)
