@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import askance
-from askance.learner.presets import COMMON, RENAMED_PARAMETERS, Parameters
+from askance.learner.make import COMMON, RENAMED_PARAMETERS, Parameters
 
 SLIPS = """\
 import askance
