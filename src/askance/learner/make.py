@@ -11,34 +11,16 @@ import numpy as np
 
 from askance.deprecation import warn_renamed
 from askance.errors import InvalidParameter
-from askance.learner.presets import find, is_auto
+from askance.learner.presets import RuleParameters, find, is_auto
 from askance.learner.rule import QueryRule, UpdateRule
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.stream_classifier import StreamClassifier
 
-COMMON = (
-    "budget",
-    "classes",
-    "normalize",
-    "intercept",
-    "n_features",
-    "random_state",
-    "explore",
-    "max_pending",
-    "max_pending_age",
-    "fields",
-    "na_values",
-)
 
-RENAMED_PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
-"""What parameters were called in 0.1."""
-
-
-class Parameters(TypedDict, total=False):
-    """The names of all parameters that ``make`` takes, for type checkers. Which of them an algorithm has depends on its
-    name, and values are checked when it is made: a program may pass a ``dict`` of numbers."""
+class CommonParameters(TypedDict, total=False):
+    """The parameters of every classifier, for type checkers: those of ``ActiveClassifier`` other than its rules."""
 
     budget: Any
     classes: Any
@@ -51,30 +33,21 @@ class Parameters(TypedDict, total=False):
     max_pending_age: Any
     fields: Any
     na_values: Any
-    weighted: Any
-    objective: Any
-    costs: Any
-    C: Any
-    a: Any
-    b: Any
-    decay: Any
-    local_decay: Any
-    delta: Any
-    delta_neg: Any
-    delta_pos: Any
-    epsilon: Any
-    eta: Any
-    gamma: Any
-    phi: Any
-    prior_variance: Any
-    rate: Any
-    rho: Any
-    sketch_seed: Any
-    sketch_size: Any
-    tau_neg: Any
-    tau_pos: Any
+
+
+COMMON = tuple(CommonParameters.__annotations__)
+
+
+class Parameters(CommonParameters, RuleParameters, total=False):
+    """The names of all parameters that ``make`` takes, for type checkers. Which of them an algorithm has depends on its
+    name, and values are checked when it is made: a program may pass a ``dict`` of numbers."""
+
     keep: Any
     keep_for: Any
+
+
+RENAMED_PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
+"""What parameters were called in 0.1."""
 
 
 def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
@@ -86,10 +59,9 @@ def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
         A name or alias of ``askance.algorithms()``, in whatever case ("soal_diag" is SOAL-diag); or "auto", which needs
         a budget and chooses everything else as the stream goes.
     **parameters
-        The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
-        every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``,
-        ``explore``, ``max_pending``, ``max_pending_age``, ``fields``, ``na_values``; and, where the name does not
-        settle it, ``weighted``.
+        The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...); those of
+        ``ActiveClassifier``, such as ``budget``, ``classes`` and ``random_state``; and, where the name does not settle
+        it, ``weighted``.
         D-ADA, D-AMD and their relatives take ``costs``, what mistakes cost: ``{"fraud": {"ok": 9}}`` (a fraud predicted
         as ok costs 9, other mistakes 1), a matrix with a row per class, or for two classes ``{"fn": 9, "fp": 1}``.
         "auto" takes ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs``, too; it scales

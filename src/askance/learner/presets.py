@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from askance.errors import InvalidType, UnknownAlgorithm
 from askance.learner import query as q
@@ -139,6 +139,33 @@ PRESETS = (
     preset("BOAL-margin", 5, u.Probit, q.FunctionValue),
     preset("BOAL-random", 5, u.Probit, q.Random),
 )
+
+
+class RuleParameters(TypedDict, total=False):
+    """The parameters of all algorithms, for type checkers."""
+
+    weighted: Any
+    objective: Any
+    costs: Any
+    C: Any
+    a: Any
+    b: Any
+    decay: Any
+    local_decay: Any
+    delta: Any
+    delta_neg: Any
+    delta_pos: Any
+    epsilon: Any
+    eta: Any
+    gamma: Any
+    phi: Any
+    prior_variance: Any
+    rate: Any
+    rho: Any
+    sketch_seed: Any
+    sketch_size: Any
+    tau_neg: Any
+    tau_pos: Any
 
 
 def key_of(name: str) -> str:

@@ -34,6 +34,8 @@ from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, column_at, linear_margin, side, sign
 from askance.learner.state import Score, State
 
+__all__ = ["DualAveraging", "MirrorDescent"]
+
 RECIPROCAL = 1  # 1 / H_i
 SQUARES = 2  # q_i
 SUM = 3  # G_i, dual averaging only
