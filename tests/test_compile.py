@@ -12,7 +12,7 @@ import pytest
 REPORT = """
 import json, sys
 import numpy as np, askance
-from askance.learner.presets import make_stream_classifier as make  # without scikit-learn, which takes a second
+from askance.learner.make import make_stream_classifier as make  # without scikit-learn, which takes a second
 from askance.learner.stream_classifier import StreamClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5)); y = (X @ rng.normal(size=5) > 0).astype(int)

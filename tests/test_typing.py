@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import askance
-from askance.learner.presets import COMMON, RENAMED_PARAMETERS, Parameters
 
 SLIPS = """\
 import askance
 clf = askance.make("auto", budget=5, random_state=0)
 trace = clf.run([[1.0], [0.0]], ["a", "b"])
+rules = askance.updates.PassiveAggressive1(C=0.5), askance.queries.Margin(delta=1.0)
 askance.make("auto", buget=5)
 askance.mak("auto")
 askance.ActiveClassifier(buget=5)
@@ -22,9 +22,11 @@ clf.predict_probs([[1.0]])
 clf.ask([1.0]).lable
 trace.askd
 askance.budgets.Rate(share=0.1)
+askance.updates.Perceptorn()
+askance.queries.Margin(delat=1.0)
 clf.fit([[1.0]], ["a"]).score([[1.0]], ["a"], sample_weigth=[1.0])
 """
-FIRST = 4  # the lines before are right
+FIRST = 5  # the lines before are right
 
 
 def test_every_misspelt_name_is_found(tmp_path):
@@ -38,8 +40,3 @@ def test_every_misspelt_name_is_found(tmp_path):
     )  # fmt: skip
     lines = {int(line.split(":")[1]) for line in found.stdout.splitlines() if ": error:" in line}
     assert lines == set(range(FIRST, SLIPS.count("\n") + 1)), found.stdout + found.stderr
-
-
-def test_the_declared_parameters_are_those_that_algorithms_have():
-    letters = {name for row in askance.algorithms() for name in row["parameters"]}
-    assert set(Parameters.__annotations__) == {*letters, *COMMON, *RENAMED_PARAMETERS, "weighted", "costs"}

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from askance import budgets, drift, quality, queries, testing, updates
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
+    from askance.learner.make import make
     from askance.learner.pipeline import make_pipeline
-    from askance.learner.presets import algorithms, make
+    from askance.learner.presets import algorithms
     from askance.learner.trace import Decision, Trace
 
 __version__ = "0.2.0.dev0"
@@ -40,7 +41,7 @@ _HOMES = {
     "Trace": "askance.learner.trace",
     "algorithms": "askance.learner.presets",
     "load": "askance.learner.files",
-    "make": "askance.learner.presets",
+    "make": "askance.learner.make",
     "make_pipeline": "askance.learner.pipeline",
 }
 

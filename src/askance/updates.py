@@ -7,10 +7,10 @@ from askance.learner.rule import Kernels, UpdateRule, finite, positive, share, w
 from askance.learner.sparse import add, dot, linear_margin, side, sign, squared_norm
 from askance.learner.state import Event, Score, State
 from askance.learner.update import *  # noqa: F403
-from askance.learner.update import __all__ as _rules
+from askance.learner.update import RULES
 
 __all__ = [
-    *_rules,
+    *RULES,
     "Event",
     "Kernels",
     "Score",

@@ -1,5 +1,7 @@
 """What mistakes cost: how it is written, and what it does to D-ADA and D-AMD."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from tests import data, oracle
@@ -9,6 +11,7 @@ from tests.oracle import updates as u
 import askance
 from askance.costs import cost_matrix, relative_costs
 from askance.errors import InvalidParameter
+from askance.updates import MirrorDescent, finite
 
 NAMES = ["fraud", "ok", "spam"]
 MATRIX = [[0, 9, 5], [1, 0, 1], [2, 1, 0]]
@@ -57,6 +60,23 @@ def test_equal_costs_change_nothing(name):
     X, y = data.sample("digits", rows=300)
     traces = [askance.make(name, random_state=0, **costs).run(X, y) for costs in ({}, {"costs": 7 - 7 * np.eye(10)})]
     np.testing.assert_array_equal(traces[0].asked, traces[1].asked)
+    np.testing.assert_array_equal(traces[0].margin, traces[1].margin)
+
+
+@dataclass
+class Renamed(MirrorDescent):
+    """A rule of a user's, with one more parameter than the rule it is made of."""
+
+    note: float = finite(3.0)
+
+
+@pytest.mark.parametrize("costs", [None, MATRIX])
+def test_a_rule_made_from_this_one_may_have_more_parameters(costs):
+    X, y = data.sample("wine", rows=178, standardize=True)
+    traces = [
+        askance.ActiveClassifier(rule(costs=costs), askance.queries.Always()).run(X, y)
+        for rule in (MirrorDescent, Renamed)
+    ]
     np.testing.assert_array_equal(traces[0].margin, traces[1].margin)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from askance.learner import query as q
 from askance.learner.auto import Committee, InverseSquareMargin
-from askance.learner.presets import AUTO, BY_NAME, PRESETS, Preset, find, is_auto, key_of, make
+from askance.learner.make import make
+from askance.learner.presets import AUTO, BY_NAME, PRESETS, Preset, find, is_auto, key_of
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier

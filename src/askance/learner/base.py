@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from inspect import signature
 from typing import Any
@@ -38,18 +39,6 @@ NO_TIMES = np.empty(0)
 class BaseActiveClassifier:
     """The parts behind an ``ActiveClassifier``. It checks all input before it changes anything."""
 
-    update: UpdateRule | None
-    query: QueryRule | None
-    budget: float | Budget | None
-    classes: Any
-    normalize: str | None
-    intercept: bool
-    n_features: int | None
-    random_state: int | np.random.Generator | None
-    explore: float
-    max_pending: int
-    max_pending_age: int | None
-
     classes_: np.ndarray
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -62,6 +51,36 @@ class BaseActiveClassifier:
     _rng: np.random.Generator
     _single_event: tuple[Record, np.ndarray, np.ndarray]
     _compiled: CompiledLearner
+
+    def __init__(
+        self,
+        update: UpdateRule | None = None,
+        query: QueryRule | None = None,
+        budget: float | Budget | None = None,
+        classes: Any = None,
+        normalize: str | None = None,
+        intercept: bool = False,
+        n_features: int | None = None,
+        random_state: int | np.random.Generator | None = None,
+        explore: float = 0.0,
+        max_pending: int = 10_000,
+        max_pending_age: int | None = None,
+        fields: Mapping[str, str] | None = None,
+        na_values: Any = None,
+    ) -> None:
+        self.update = update
+        self.query = query
+        self.budget = budget
+        self.classes = classes
+        self.normalize = normalize
+        self.intercept = intercept
+        self.n_features = n_features
+        self.random_state = random_state
+        self.explore = explore
+        self.max_pending = max_pending
+        self.max_pending_age = max_pending_age
+        self.fields = fields
+        self.na_values = na_values
 
     # --- the rules, checked and compiled -------------------------------------------------------------------
 

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict
 
-import numpy as np
-
-from askance.deprecation import warn_renamed
-from askance.errors import InvalidParameter, InvalidType, UnknownAlgorithm
+from askance.errors import InvalidType, UnknownAlgorithm
 from askance.learner import query as q
 from askance.learner import update as u
 from askance.learner.rule import QueryRule, UpdateRule
-
-if TYPE_CHECKING:
-    from askance.learner.classifier import ActiveClassifier
-    from askance.learner.stream_classifier import StreamClassifier
-
 
 PAPERS = {
     1: "Lu, Zhao, Hoi: Online Passive-Aggressive Active learning (2016)",
@@ -150,6 +141,33 @@ PRESETS = (
 )
 
 
+class RuleParameters(TypedDict, total=False):
+    """The parameters of all algorithms, for type checkers."""
+
+    weighted: Any
+    objective: Any
+    costs: Any
+    C: Any
+    a: Any
+    b: Any
+    decay: Any
+    local_decay: Any
+    delta: Any
+    delta_neg: Any
+    delta_pos: Any
+    epsilon: Any
+    eta: Any
+    gamma: Any
+    phi: Any
+    prior_variance: Any
+    rate: Any
+    rho: Any
+    sketch_seed: Any
+    sketch_size: Any
+    tau_neg: Any
+    tau_pos: Any
+
+
 def key_of(name: str) -> str:
     """A name as it is looked up: letters and digits, in lower case.
 
@@ -201,162 +219,6 @@ def name_of(update: UpdateRule, query: QueryRule) -> str | None:
 def is_auto(name: Any) -> bool:
     """Whether a user means ``auto``, in whatever case."""
     return isinstance(name, str) and key_of(name) == AUTO
-
-
-COMMON = (
-    "budget",
-    "classes",
-    "normalize",
-    "intercept",
-    "n_features",
-    "random_state",
-    "explore",
-    "max_pending",
-    "max_pending_age",
-    "fields",
-    "na_values",
-)
-
-RENAMED_PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
-"""What parameters were called in 0.1."""
-
-
-class Parameters(TypedDict, total=False):
-    """The names of all parameters that ``make`` takes, for type checkers. Which of them an algorithm has depends on its
-    name, and values are checked when it is made: a program may pass a ``dict`` of numbers."""
-
-    budget: Any
-    classes: Any
-    normalize: Any
-    intercept: Any
-    n_features: Any
-    random_state: Any
-    explore: Any
-    max_pending: Any
-    max_pending_age: Any
-    fields: Any
-    na_values: Any
-    weighted: Any
-    objective: Any
-    costs: Any
-    C: Any
-    a: Any
-    b: Any
-    decay: Any
-    local_decay: Any
-    delta: Any
-    delta_neg: Any
-    delta_pos: Any
-    epsilon: Any
-    eta: Any
-    gamma: Any
-    phi: Any
-    prior_variance: Any
-    rate: Any
-    rho: Any
-    sketch_seed: Any
-    sketch_size: Any
-    tau_neg: Any
-    tau_pos: Any
-    keep: Any
-    keep_for: Any
-
-
-def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
-    """A classifier by the name of its algorithm.
-
-    Parameters
-    ----------
-    name : str
-        A name or alias of ``askance.algorithms()``, in whatever case ("soal_diag" is SOAL-diag); or "auto", which needs
-        a budget and chooses everything else as the stream goes.
-    **parameters
-        The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...), and those
-        every algorithm has: ``budget``, ``classes``, ``normalize``, ``intercept``, ``n_features``, ``random_state``,
-        ``explore``, ``max_pending``, ``max_pending_age``, ``fields``, ``na_values``; and, where the name does not
-        settle it, ``weighted``.
-        D-ADA, D-AMD and their relatives take ``costs``, what mistakes cost: ``{"fraud": {"ok": 9}}`` (a fraud predicted
-        as ok costs 9, other mistakes 1), a matrix with a row per class, or for two classes ``{"fn": 9, "fp": 1}``.
-        "auto" takes ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs``, too; it scales
-        the features itself and takes no notice of ``normalize`` and ``intercept``.
-
-    Examples
-    --------
-    >>> import askance
-    >>> clf = askance.make("PAA-I", C=0.5, delta=0.1, random_state=0)
-    >>> clf.update
-    PassiveAggressive1(C=0.5, per_class=False, weighted=False)
-    >>> clf.query
-    Margin(delta=0.1)
-    """
-    given: dict[str, Any] = {**parameters}
-    for old, new in RENAMED_PARAMETERS.items():
-        if old in given:
-            warn_renamed(old, new)
-            given[new] = given.pop(old)
-    settings = settings_of(name, given)
-    from askance.learner.classifier import ActiveClassifier  # only now: a slip costs no import of scikit-learn
-
-    clf = ActiveClassifier(**settings)
-    clf.check_rules()
-    return clf
-
-
-def make_stream_classifier(name: str, **parameters: Any) -> StreamClassifier:
-    """What ``make`` makes, without scikit-learn."""
-    settings = settings_of(name, parameters)
-    from askance.learner.stream_classifier import StreamClassifier
-
-    clf = StreamClassifier(**settings)
-    clf.check_rules()
-    return clf
-
-
-def check(name: str, **parameters: Any) -> None:
-    """Raise what ``make`` would raise for these rules and this budget, without making anything."""
-    from askance.learner.compiled import combine
-
-    given = settings_of(name, parameters)
-    usual = {"budget": None, "normalize": None, "intercept": False, "explore": 0.0}
-    combine(given["update"], given["query"], *(given.get(key, value) for key, value in usual.items())).check()
-
-
-def settings_of(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the classifier that a name and parameters stand for."""
-    parameters = dict(parameters)
-    if isinstance(parameters.get("costs"), np.ndarray):
-        parameters["costs"] = parameters["costs"].tolist()
-    common = {key: parameters.pop(key) for key in COMMON if key in parameters}
-    if is_auto(name):
-        from askance.learner.auto.make import settings_of_auto
-
-        return settings_of_auto(common, parameters)
-    row = find(name)
-    known = row.parameters
-    for key in parameters:
-        is_choice = (key == "weighted" and row.can_be_weighted) or (key == "costs" and row.takes_costs)
-        if key not in known and not is_choice:
-            own_letters = [*known, *(["costs"] if row.takes_costs else [])]
-            raise no_parameter(row.name, key, own_letters, [*COMMON, *(["weighted"] if row.can_be_weighted else [])])
-    parameters |= row.fixed
-
-    def own(rule: type[UpdateRule] | type[QueryRule]) -> dict[str, Any]:
-        names = {field.name for field in dataclasses.fields(rule)}
-        return {key: value for key, value in parameters.items() if key in names}
-
-    return {"update": row.update(**own(row.update)), "query": row.query(**own(row.query)), **common}
-
-
-def no_parameter(name: str, key: str, own: Collection[str], common: Collection[str]) -> InvalidParameter:
-    """The error for a parameter that an algorithm does not have: the one that was meant, or all there are."""
-    spelled = {known.casefold(): known for known in (*common, *own)}
-    close = difflib.get_close_matches(key.casefold(), spelled, n=1, cutoff=0.8)
-    if close:
-        return InvalidParameter(f"{name} has no parameter {key!r}; did you mean {spelled[close[0]]!r}?")
-    return InvalidParameter(
-        f"{name} has no parameter {key!r}; it takes {', '.join(own) or 'no parameters of its own'}; and, like every "
-        f"algorithm, {', '.join(common)}."
-    )
 
 
 def algorithms() -> list[dict[str, Any]]:

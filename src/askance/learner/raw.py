@@ -36,8 +36,6 @@ NUMBERS = "fiub"  # kinds of arrays
 class RawActiveClassifier(BaseActiveClassifier):
     """Turns raw events into the rows that the loop plays; arrays go past it."""
 
-    fields: Mapping[str, str] | None
-    na_values: Any
     _features: RowFeatures
 
     @property

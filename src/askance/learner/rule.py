@@ -208,8 +208,11 @@ class UpdateRule(Parameterised):
         return self.binary.score is not None or self.binary.score_and_length is not None
 
     def parameters(self) -> np.ndarray:
-        """The float vector the kernels see: the fields in their order."""
-        return np.array([float(getattr(self, field.name)) for field in self._fields() if field.name != "costs"])
+        """The float vector the kernels see: the fields in their order; for ``costs``, whether there are any."""
+        own = self.get_params(deep=False)
+        if "costs" in own:
+            own["costs"] = self.costs is not None
+        return np.array([float(value) for value in own.values()])
 
     def parameters_for(self, classes: np.ndarray) -> np.ndarray:
         """``parameters``, followed by the relative costs of mistakes between these classes, if there are any."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,6 @@ from askance.calibration.windowed import calibrate, keep_margins
 from askance.deprecation import warn_renamed
 from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, InvalidType
 from askance.learner.base import NO_TIMES, learned_attributes, length_of, not_fitted_yet, parameters_of
-from askance.learner.budget import Budget
 from askance.learner.compiled import CompiledLearner, check_explore
 from askance.learner.events import MOST_FEATURES, SparseEvents, in_pieces
 from askance.learner.labels import MISSING, distinct_known_labels, encode_one, known_in
@@ -26,7 +25,6 @@ from askance.learner.loop import ASKED, MISTAKES, SEEN, UNLABELED, Block, Parame
 from askance.learner.pacing import StreamPace, move_time, stream_pace
 from askance.learner.progress import ProgressBar
 from askance.learner.raw import RawActiveClassifier
-from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.sifting import Model, Piece, Sifter, check_workers
 from askance.learner.tickets import PendingEvent, Tickets
 from askance.learner.trace import Decision, Trace
@@ -62,36 +60,6 @@ class StreamClassifier(RawActiveClassifier):
     The commands and the service use it, for scikit-learn takes longer to import than a small file to play. Its events
     are sparse matrices, arrays of numbers, and raw ones.
     """
-
-    def __init__(
-        self,
-        update: UpdateRule | None = None,
-        query: QueryRule | None = None,
-        budget: float | Budget | None = None,
-        classes: Any = None,
-        normalize: str | None = None,
-        intercept: bool = False,
-        n_features: int | None = None,
-        random_state: int | np.random.Generator | None = None,
-        explore: float = 0.0,
-        max_pending: int = 10_000,
-        max_pending_age: int | None = None,
-        fields: Mapping[str, str] | None = None,
-        na_values: Any = None,
-    ) -> None:
-        self.update = update
-        self.query = query
-        self.budget = budget
-        self.classes = classes
-        self.normalize = normalize
-        self.intercept = intercept
-        self.n_features = n_features
-        self.random_state = random_state
-        self.explore = explore
-        self.max_pending = max_pending
-        self.max_pending_age = max_pending_age
-        self.fields = fields
-        self.na_values = na_values
 
     # --- playing a stream --------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from askance.features.encoder import Cells
 from askance.features.rows import FieldError, Plan, RowFeatures, flatten
 from askance.learner.budget_kinds import HOUR
 from askance.learner.files import from_bytes, to_bytes
-from askance.learner.presets import make_stream_classifier
+from askance.learner.make import make_stream_classifier
 from askance.learner.state import SAVED
 from askance.learner.stream_classifier import StreamClassifier
 from askance.learner.trace import Decision

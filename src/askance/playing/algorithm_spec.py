@@ -43,7 +43,7 @@ class AlgorithmSpec:
 
     def check(self) -> None:
         """Raise if the parameters cannot work, before anything is read."""
-        from askance.learner.presets import check
+        from askance.learner.make import check
 
         check(self.algorithm, **self._arguments(None))
 
@@ -62,7 +62,7 @@ class AlgorithmSpec:
 
     def make(self, classes: Any, n_features: int | None = None, positive: int | None = None) -> Any:
         """The classifier; ``positive`` is the index of the class that costs and F1 are about."""
-        from askance.learner.presets import make_stream_classifier
+        from askance.learner.make import make_stream_classifier
 
         width = {} if n_features is None else {"n_features": n_features}
         return make_stream_classifier(self.algorithm, classes=classes, **width, **self._arguments(positive))

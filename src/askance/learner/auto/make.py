@@ -10,7 +10,8 @@ from askance.learner.auto.decaying_rate import resolve_budget
 from askance.learner.auto.fourier import CURVES
 from askance.learner.auto.query import InverseSquareMargin
 from askance.learner.auto.rule import Committee
-from askance.learner.presets import AUTO, COMMON, no_parameter
+from askance.learner.make import COMMON, no_parameter
+from askance.learner.presets import AUTO
 
 PARAMETERS = {"objective": "balanced", "costs": None}
 """The parameters of ``auto`` beside those of every algorithm, with their defaults."""

@@ -1,30 +1,24 @@
-"""Query rules: the probability of asking."""
+"""Query rules: the probability of asking.
 
-from askance.learner.query.discriminative import Discriminative, DiscriminativeUnscaled
-from askance.learner.query.entropy import Entropy
-from askance.learner.query.margin import (
-    AsymmetricMargin,
-    DecreasingMargin,
-    FunctionValue,
-    Margin,
-    MistakeDrivenMargin,
-    ShiftedMargin,
+A family of rules is a file; its ``__all__`` names those that are public.
+"""
+# ruff: noqa: F403
+
+from typing import TYPE_CHECKING
+
+from askance.learner.query.discriminative import *
+from askance.learner.query.entropy import *
+from askance.learner.query.margin import *
+from askance.learner.query.simple import *
+from askance.learner.query.variance import *
+from askance.learner.rule import QueryRule
+
+RULES = sorted(
+    name
+    for name, rule in globals().items()
+    if isinstance(rule, type) and issubclass(rule, QueryRule) and rule is not QueryRule
 )
-from askance.learner.query.simple import Always, Random
-from askance.learner.query.variance import AsymmetricVariance, Variance
+"""Their names."""
 
-__all__ = [
-    "Always",
-    "AsymmetricMargin",
-    "AsymmetricVariance",
-    "DecreasingMargin",
-    "Discriminative",
-    "DiscriminativeUnscaled",
-    "Entropy",
-    "FunctionValue",
-    "Margin",
-    "MistakeDrivenMargin",
-    "Random",
-    "ShiftedMargin",
-    "Variance",
-]
+if not TYPE_CHECKING:  # a checker reads the imports
+    __all__ = RULES

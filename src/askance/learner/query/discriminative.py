@@ -18,6 +18,8 @@ from typing import ClassVar
 from askance.learner.query.margin import closeness
 from askance.learner.rule import QueryRule, positive
 
+__all__ = ["Discriminative", "DiscriminativeUnscaled"]
+
 
 def by_rarity(parameters, margin, variance, squared_length, tally):
     scale = parameters[0]  # b

@@ -12,6 +12,8 @@ from typing import ClassVar
 
 from askance.learner.rule import QueryRule, parameter
 
+__all__ = ["Entropy"]
+
 
 def bits(share):
     """-share log2(share), 0 at 0."""

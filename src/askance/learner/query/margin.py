@@ -18,6 +18,8 @@ from typing import ClassVar
 
 from askance.learner.rule import QueryRule, positive
 
+__all__ = ["AsymmetricMargin", "DecreasingMargin", "FunctionValue", "Margin", "MistakeDrivenMargin", "ShiftedMargin"]
+
 
 def closeness(scale, distance):
     """scale / (scale + distance)."""

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from askance.learner.rule import QueryRule, share
 
+__all__ = ["Always", "Random"]
+
 
 def always(parameters, margin, variance, squared_length, tally):
     return 1.0

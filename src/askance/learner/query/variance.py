@@ -16,6 +16,8 @@ from typing import ClassVar
 from askance.learner.query.margin import closeness
 from askance.learner.rule import QueryRule, positive
 
+__all__ = ["AsymmetricVariance", "Variance"]
+
 
 def largest_step(rate, regulariser, variance):
     """eta gamma v / (2 (gamma + v))."""

@@ -1,51 +1,27 @@
-"""Update rules: how to learn from an answer."""
+"""Update rules: how to learn from an answer.
 
-from askance.learner.update.adagrad import DualAveraging, MirrorDescent
-from askance.learner.update.adaptive import (
-    AdaptiveRegularization,
-    AdaptiveRegularizationDiagonal,
-    AsymmetricAdaptive,
-    AsymmetricAdaptiveDiagonal,
-    CostSensitiveAdaptive,
-)
-from askance.learner.update.confidence_weighted import ConfidenceWeighted
-from askance.learner.update.passive_aggressive import (
-    CostSensitivePassiveAggressive,
-    PassiveAggressive,
-    PassiveAggressive1,
-    PassiveAggressive2,
-    PredictionBasedPassiveAggressive,
-)
-from askance.learner.update.perceptron import Perceptron, UnevenMarginPerceptron
-from askance.learner.update.probit import Probit, ProbitFull
-from askance.learner.update.second_order_perceptron import SecondOrderPerceptron, SecondOrderPerceptronDiagonal
-from askance.learner.update.sketch import (
-    AsymmetricAdaptiveBlockSketched,
-    AsymmetricAdaptiveSketched,
-    AsymmetricAdaptiveSparseSketched,
-)
+A family of rules is a file; its ``__all__`` names those that are public.
+"""
+# ruff: noqa: F403
 
-__all__ = [
-    "AdaptiveRegularization",
-    "AdaptiveRegularizationDiagonal",
-    "AsymmetricAdaptive",
-    "AsymmetricAdaptiveBlockSketched",
-    "AsymmetricAdaptiveDiagonal",
-    "AsymmetricAdaptiveSketched",
-    "AsymmetricAdaptiveSparseSketched",
-    "ConfidenceWeighted",
-    "CostSensitiveAdaptive",
-    "CostSensitivePassiveAggressive",
-    "DualAveraging",
-    "MirrorDescent",
-    "PassiveAggressive",
-    "PassiveAggressive1",
-    "PassiveAggressive2",
-    "Perceptron",
-    "PredictionBasedPassiveAggressive",
-    "Probit",
-    "ProbitFull",
-    "SecondOrderPerceptron",
-    "SecondOrderPerceptronDiagonal",
-    "UnevenMarginPerceptron",
-]
+from typing import TYPE_CHECKING
+
+from askance.learner.rule import UpdateRule
+from askance.learner.update.adagrad import *
+from askance.learner.update.adaptive import *
+from askance.learner.update.confidence_weighted import *
+from askance.learner.update.passive_aggressive import *
+from askance.learner.update.perceptron import *
+from askance.learner.update.probit import *
+from askance.learner.update.second_order_perceptron import *
+from askance.learner.update.sketch import *
+
+RULES = sorted(
+    name
+    for name, rule in globals().items()
+    if isinstance(rule, type) and issubclass(rule, UpdateRule) and rule is not UpdateRule
+)
+"""Their names."""
+
+if not TYPE_CHECKING:  # a checker reads the imports
+    __all__ = RULES

@@ -34,10 +34,12 @@ from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, column_at, linear_margin, side, sign
 from askance.learner.state import Score, State
 
+__all__ = ["DualAveraging", "MirrorDescent"]
+
 RECIPROCAL = 1  # 1 / H_i
 SQUARES = 2  # q_i
 SUM = 3  # G_i, dual averaging only
-COSTS = 5  # where C begins in the parameters
+HAS_COSTS = 5  # among the parameters, of which C are the last, row by row
 
 
 def rarity_and_length(parameters, state, event):
@@ -100,41 +102,11 @@ def descend(table, vector, event, label, ridge, rate, weight):
         table[column, WEIGHT, vector] -= weight * rate * gradient / ridged_root
 
 
-def learn_averaging(parameters, state, event, answer, prediction, weight):
-    rate = parameters[0]  # eta
-    ridge = parameters[1]  # delta
-    if sign(answer) * prediction.margin < 1.0:
-        average(state.table, 0, event, sign(answer), ridge, rate, weight)
-
-
-def learn_averaging_of_many(parameters, state, event, answer, prediction, weight):
-    rate = parameters[0]  # eta
-    ridge = parameters[1]  # delta
-    rival = best_except(state.scores, answer)
-    if hinge_loss(state.scores, answer, rival) > 0.0:
-        average(state.table, answer, event, 1.0, ridge, rate, weight)
-        average(state.table, rival, event, -1.0, ridge, rate, weight)
-
-
-def learn_descending(parameters, state, event, answer, prediction, weight):
-    rate = parameters[0]  # eta
-    ridge = parameters[1]  # delta
-    if sign(answer) * prediction.margin < 1.0:
-        descend(state.table, 0, event, sign(answer), ridge, rate, weight)
-
-
-def learn_descending_of_many(parameters, state, event, answer, prediction, weight):
-    rate = parameters[0]  # eta
-    ridge = parameters[1]  # delta
-    rival = best_except(state.scores, answer)
-    if hinge_loss(state.scores, answer, rival) > 0.0:
-        descend(state.table, answer, event, 1.0, ridge, rate, weight)
-        descend(state.table, rival, event, -1.0, ridge, rate, weight)
-
-
 def cost_of(parameters, n_classes, answer, predicted):
-    """C(y, r)."""
-    return parameters[COSTS + answer * n_classes + predicted]
+    """C(y, r); 1 if no costs were given."""
+    if parameters[HAS_COSTS] == 0.0:
+        return 1.0
+    return parameters[parameters.size - n_classes * n_classes + answer * n_classes + predicted]
 
 
 def costliest_rival(parameters, scores, answer):
@@ -151,7 +123,15 @@ def costliest_rival(parameters, scores, answer):
     return rival, cost
 
 
-def learn_averaging_costs(parameters, state, event, answer, prediction, weight):
+def rival_and_cost(parameters, scores, answer):
+    """The class to move away from, and C(y, r); the cost is 0 if nothing is to move."""
+    if parameters[HAS_COSTS] == 1.0:
+        return costliest_rival(parameters, scores, answer)
+    rival = best_except(scores, answer)  # by its score: several losses may round to the same number
+    return rival, 1.0 if hinge_loss(scores, answer, rival) > 0.0 else 0.0
+
+
+def learn_averaging(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
     if sign(answer) * prediction.margin < 1.0:
@@ -159,16 +139,16 @@ def learn_averaging_costs(parameters, state, event, answer, prediction, weight):
         average(state.table, 0, event, cost * sign(answer), ridge, rate, weight)
 
 
-def learn_averaging_costs_of_many(parameters, state, event, answer, prediction, weight):
+def learn_averaging_of_many(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
-    rival, cost = costliest_rival(parameters, state.scores, answer)
-    if rival != answer:
+    rival, cost = rival_and_cost(parameters, state.scores, answer)
+    if cost > 0.0:
         average(state.table, answer, event, cost, ridge, rate, weight)
         average(state.table, rival, event, -cost, ridge, rate, weight)
 
 
-def learn_descending_costs(parameters, state, event, answer, prediction, weight):
+def learn_descending(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
     if sign(answer) * prediction.margin < 1.0:
@@ -176,11 +156,11 @@ def learn_descending_costs(parameters, state, event, answer, prediction, weight)
         descend(state.table, 0, event, cost * sign(answer), ridge, rate, weight)
 
 
-def learn_descending_costs_of_many(parameters, state, event, answer, prediction, weight):
+def learn_descending_of_many(parameters, state, event, answer, prediction, weight):
     rate = parameters[0]  # eta
     ridge = parameters[1]  # delta
-    rival, cost = costliest_rival(parameters, state.scores, answer)
-    if rival != answer:
+    rival, cost = rival_and_cost(parameters, state.scores, answer)
+    if cost > 0.0:
         descend(state.table, answer, event, cost, ridge, rate, weight)
         descend(state.table, rival, event, -cost, ridge, rate, weight)
 
@@ -216,14 +196,6 @@ def fade_squares(table: np.ndarray, share: float, ridge: float) -> None:
     """Take this share from every q, so that steps grow again."""
     table[:, SQUARES] *= 1.0 - share
     table[:, RECIPROCAL] = 1.0 / (ridge + np.sqrt(table[:, SQUARES]))
-
-
-def kernels_for_costs(rule: DualAveraging | MirrorDescent, kernels: Kernels) -> Kernels:
-    """The kernels of a rule; if mistakes have costs, with the learning that weighs them."""
-    if rule.costs is None:
-        return kernels
-    one_vector, many = rule.with_costs
-    return kernels._replace(learn=one_vector if kernels is rule.binary else many)
 
 
 @dataclass
@@ -264,10 +236,6 @@ class DualAveraging(UpdateRule):
     multiclass: ClassVar = Kernels(
         best_of, learn_averaging_of_many, forget=forget_sums, score_and_length=rarity_and_length_of_many
     )
-    with_costs: ClassVar = (learn_averaging_costs, learn_averaging_costs_of_many)
-
-    def kernels(self, n_classes: int) -> Kernels:
-        return kernels_for_costs(self, super().kernels(n_classes))
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0, 0.0)
@@ -317,10 +285,6 @@ class MirrorDescent(UpdateRule):
     multiclass: ClassVar = Kernels(
         best_of, learn_descending_of_many, forget=forget_squares, score_and_length=rarity_and_length_of_many
     )
-    with_costs: ClassVar = (learn_descending_costs, learn_descending_costs_of_many)
-
-    def kernels(self, n_classes: int) -> Kernels:
-        return kernels_for_costs(self, super().kernels(n_classes))
 
     def start_values(self) -> tuple[float, ...]:
         return (0.0, 1.0 / self.delta, 0.0)

@@ -43,6 +43,14 @@ from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, dot, linear_margin, side, sign
 from askance.learner.state import Score, State
 
+__all__ = [
+    "AdaptiveRegularization",
+    "AdaptiveRegularizationDiagonal",
+    "AsymmetricAdaptive",
+    "AsymmetricAdaptiveDiagonal",
+    "CostSensitiveAdaptive",
+]
+
 # --- full ------------------------------------------------------------------------------------------------
 
 

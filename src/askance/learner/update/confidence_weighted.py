@@ -28,6 +28,8 @@ from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, linear_margin, sign
 from askance.learner.state import State
 
+__all__ = ["ConfidenceWeighted"]
+
 LEAST_VARIANCE = 1e-290
 
 

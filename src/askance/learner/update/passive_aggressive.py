@@ -28,6 +28,14 @@ from askance.learner.prototypes import best_except, best_of, hinge_loss, move_ap
 from askance.learner.rule import Kernels, UpdateRule, positive
 from askance.learner.sparse import add, linear_margin, sign, squared_norm
 
+__all__ = [
+    "CostSensitivePassiveAggressive",
+    "PassiveAggressive",
+    "PassiveAggressive1",
+    "PassiveAggressive2",
+    "PredictionBasedPassiveAggressive",
+]
+
 # --- how far to move -------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,8 @@ from askance.learner.prototypes import best_of, move_apart
 from askance.learner.rule import Kernels, UpdateRule, finite, positive
 from askance.learner.sparse import add, linear_margin, sign
 
+__all__ = ["Perceptron", "UnevenMarginPerceptron"]
+
 
 def learn_from_mistake(parameters, state, event, answer, prediction, weight):
     if prediction.predicted != answer:

@@ -59,6 +59,8 @@ from askance.learner.sparse import WEIGHT, column_at, side, sign
 from askance.learner.state import Event, Score, State, fresh_state
 from askance.learner.update.adaptive import margin_and_full_variance
 
+__all__ = ["Probit", "ProbitFull"]
+
 ROOT_HALF = sqrt(0.5)
 ROOT_TWO_OVER_PI = sqrt(2.0 / pi)
 FAR = -5.0  # below this z the continued fraction serves ...

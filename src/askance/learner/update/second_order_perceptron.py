@@ -25,6 +25,8 @@ from askance.learner.rule import Kernels, UpdateRule, positive
 from askance.learner.sparse import WEIGHT, column_at, dot, side, sign
 from askance.learner.state import Score, State
 
+__all__ = ["SecondOrderPerceptron", "SecondOrderPerceptronDiagonal"]
+
 SQUARES = 1  # A_i, beside s_i in the place of the weight
 
 

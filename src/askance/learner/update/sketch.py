@@ -49,6 +49,8 @@ from askance.learner.rule import Kernels, UpdateRule, parameter, positive, whole
 from askance.learner.sparse import WEIGHT, add, dot, linear_margin, side, sign, squared_norm
 from askance.learner.state import Score, State, fresh_state
 
+__all__ = ["AsymmetricAdaptiveBlockSketched", "AsymmetricAdaptiveSketched", "AsymmetricAdaptiveSparseSketched"]
+
 FIRST = 1  # number 0 of a feature is its weight; the sketch's rows follow
 GRAM_LIMIT = 1e4
 LOST = 1e-3  # a row that keeps less than this of its length is orthogonalised again

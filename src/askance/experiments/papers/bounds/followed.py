@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance.experiments.table import Table
-from askance.learner.presets import settings_of
+from askance.learner.make import settings_of
 
 SOFTNESS = (0.01, 0.1, 1.0, 10.0, 100.0)
 HARD = 1e6

@@ -14,7 +14,7 @@ from askance.experiments.papers.paper4.empty_rows import empty_rows
 from askance.experiments.papers.run import Context, prepare
 from askance.experiments.progress import SweepProgress
 from askance.experiments.table import Table
-from askance.learner.presets import make
+from askance.learner.make import make
 
 TICKS = 15  # the authors' code looks that often
 C_P = 0.9

@@ -18,7 +18,7 @@ from askance.datasets import Dataset
 from askance.experiments.papers.run import Context, prepare
 from askance.experiments.search import FoundScale, find_scales, scale_parameter_of
 from askance.experiments.table import digest_data
-from askance.learner.presets import make
+from askance.learner.make import make
 from askance.metrics import summarise
 from askance.metrics.ranking import area
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from askance.experiments.papers.outcome import Cell
 from askance.experiments.papers.run import Context
-from askance.learner.presets import make
+from askance.learner.make import make
 from askance.stream.generators import novel_spam_attack, splitting_the_difference
 
 TRIALS = 20
