@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from askance import budgets, drift, quality, queries, testing, updates
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
-    from askance.learner.pipeline import make_pipeline
+    from askance.learner.pipeline import load_pipeline, make_pipeline
     from askance.learner.presets import algorithms, make
     from askance.learner.trace import Decision, Trace
 
@@ -26,6 +26,7 @@ __all__ = [
     "budgets",
     "drift",
     "load",
+    "load_pipeline",
     "make",
     "make_pipeline",
     "quality",
@@ -40,6 +41,7 @@ _HOMES = {
     "Trace": "askance.learner.trace",
     "algorithms": "askance.learner.presets",
     "load": "askance.learner.files",
+    "load_pipeline": "askance.learner.pipeline",
     "make": "askance.learner.presets",
     "make_pipeline": "askance.learner.pipeline",
 }

@@ -30,7 +30,7 @@ from askance.features.rows import RowFeatures
 from askance.learner.auto.decaying_rate import resolve_budget
 from askance.learner.auto.rule import Committee
 from askance.learner.budget import Budget
-from askance.learner.files import from_bytes
+from askance.learner.files import PIPELINE, from_bytes
 from askance.learner.model_fields import MODEL_FIELDS
 from askance.learner.rule import UpdateRule
 from askance.learner.stream_classifier import StreamClassifier
@@ -153,6 +153,8 @@ def _read(content: bytes, name: str) -> tuple[StreamClassifier, str]:
     clf, arrays = from_bytes(content, name, StreamClassifier)
     if not hasattr(clf, "_state"):
         raise ModelFileError(f"{name!r} holds a classifier that has learned nothing; leave it out.")
+    if PIPELINE in arrays:
+        raise ModelFileError(f"{name!r} holds a pipeline, whose transformers are not for a service; leave it out.")
     if not hasattr(clf, "_features"):
         raise ModelFileError(
             f"{name!r} holds a model of columns without names, and the events of a service have named fields; train "
