@@ -55,7 +55,9 @@ def accepts(words):
         options = parse(words, *parsers())
     except SystemExit:
         return False
-    return options.command != "init" or options.classes is not None or options.config != "askance.toml"
+    if options.command != "init":
+        return True
+    return options.classes is not None or options.load is not None or options.config != "askance.toml"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
     from askance.learner.make import make
-    from askance.learner.pipeline import make_pipeline
+    from askance.learner.pipeline import load_pipeline, make_pipeline
     from askance.learner.presets import algorithms
     from askance.learner.trace import Decision, Trace
 
@@ -27,6 +27,7 @@ __all__ = [
     "budgets",
     "drift",
     "load",
+    "load_pipeline",
     "make",
     "make_pipeline",
     "quality",
@@ -41,6 +42,7 @@ _HOMES = {
     "Trace": "askance.learner.trace",
     "algorithms": "askance.learner.presets",
     "load": "askance.learner.files",
+    "load_pipeline": "askance.learner.pipeline",
     "make": "askance.learner.make",
     "make_pipeline": "askance.learner.pipeline",
 }

@@ -107,7 +107,7 @@ def test_names_are_compared():
 @pytest.mark.parametrize(
     ("x", "sentence"),
     [
-        ([np.nan, 1.0, 2.0, 3.0], "column 0 of the event is NaN"),
+        ([np.nan, 1.0, -np.inf, 3.0], "column 2 of the event is -inf"),
         (([1], [np.inf]), "column 1 of the event is .inf"),
         (([4], [1.0]), "the event has column 4, but there are 4, 0 to 3"),
         (([-1], [1.0]), "the event has column -1"),

@@ -77,6 +77,15 @@ def filled(answers: np.ndarray) -> np.ndarray:
     return answers[[*range(min(KEPT, int(answers[KEPT, 0]))), KEPT]]
 
 
+def kept_answers(answers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The answers that are kept, the oldest first: class indices, weights, and rows of scores."""
+    count = int(answers[KEPT, 0])
+    latest = answers[np.arange(max(0, count - KEPT), count) & (KEPT - 1)]  # by age, so that all sums run alike
+    weights = latest[:, WEIGHT].copy()
+    weights[weights < 0.0] = -1.0 / weights[weights < 0.0]
+    return latest[:, LABEL].astype(np.intp), weights, latest[:, SCORES:]
+
+
 class WindowedCalibration(NamedTuple):
     """What turns the values of ``decision_function`` into probabilities."""
 
@@ -104,11 +113,7 @@ def calibrate(answers: np.ndarray, is_shifted: bool = False) -> WindowedCalibrat
 
 @lru_cache(maxsize=4)  # events that come one by one mostly have the answers of the event before them
 def _calibrate(content: bytes, width: int, is_shifted: bool) -> WindowedCalibration:
-    answers = np.frombuffer(content).reshape(-1, width)
-    count = int(answers[KEPT, 0])
-    latest = answers[np.arange(max(0, count - KEPT), count) & (KEPT - 1)]  # by age, so that all sums run alike
-    labels, scores, weights = latest[:, LABEL].astype(np.intp), latest[:, SCORES:], latest[:, WEIGHT].copy()
-    weights[weights < 0.0] = -1.0 / weights[weights < 0.0]
+    labels, weights, scores = kept_answers(np.frombuffer(content).reshape(-1, width))
     weights = np.minimum(weights, HEAVIEST)
     usable = np.isfinite(scores).all(axis=1) & (weights > 0.0)
     if not usable.any():

@@ -15,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument("file", metavar="FILE", help="lines of JSON, an array of JSON (also Label Studio's), or .csv")
     parser.add_argument("--label", default="label", metavar="FIELD", help="the field with the label (default: label)")
+    parser.add_argument("--encoding", metavar="NAME", help="what text is written in, such as latin-1 (default: utf-8)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         with or_by_http(config, "the file at POST /v1/import"):
             engine.start()
         try:
-            items = read_file(path, config.server.json_depth, options.label)
+            items = read_file(path, config.server.json_depth, options.label, options.encoding)
             done = import_items(engine, items, "import", COMMAND_LINE)
         finally:
             engine.stop()
@@ -53,7 +54,7 @@ command = Command(
     description="Take events and labels in: what 'askance export' wrote, any lines of JSON,\n"
     "CSV, or an export of Label Studio. The service must not run meanwhile; a\n"
     "running one takes the same at POST /v1/import.",
-    epilog="examples:\n  askance import all.jsonl\n  askance import mail.csv --label is_spam\n",
+    epilog="examples:\n  askance import all.jsonl\n  askance import mail.csv --label is_spam --encoding latin-1\n",
     configure=configure,
     run=run,
 )

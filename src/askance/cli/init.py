@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,8 @@ store = {store}
 # seed = 0
 # hash_bits = {hash_bits}        # 2^{hash_bits} columns for words and categories: more tell more apart, and take memory
 # ngrams = 2            # of a text, words and pairs of neighbours; 1: words only
+# na_values = []        # what counts as missing besides empty values and words such as NA: ["unknown", -999]
+{load}
 
 # [model.parameters]
 # objective = "accuracy"    # what auto is to be good at; "balanced" or "f1" find more of a rare class, at a price
@@ -97,6 +100,9 @@ store = {store}
 def configure(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument("--classes", metavar="A,B", help="the labels there are, with commas between")
+    parser.add_argument(
+        "--load", metavar="FILE", help="start from this model, such as one that 'askance run --save' wrote"
+    )
     parser.add_argument("--title", metavar="TEXT", help="what the pages say at the top (default: askance)")
 
 
@@ -105,17 +111,18 @@ def run(options: argparse.Namespace) -> int:
     path = Path(options.config)
     if path.exists():
         return create_for(path, options)
-    if options.classes is None:
+    if options.classes is None and options.load is None:
         raise InvalidParameter("say which labels there are, such as --classes ham,spam.")
     from askance.live.config import ALGORITHM, default_hash_bits
     from askance.live.problems import StoreExists
 
-    classes = words(options.classes)
+    classes = words(options.classes) if options.classes is not None else classes_of(options.load)
     text = TEMPLATE.format(
         title=json.dumps(options.title or "askance", ensure_ascii=False),
         classes=json.dumps(classes, ensure_ascii=False),
         store=json.dumps(options.store or f"{path.stem}.db", ensure_ascii=False),
         hash_bits=default_hash_bits(ALGORITHM, len(classes)),
+        load=load_line(path, options.load),
         budgets="\n".join(example_budgets()),
     )
     try:
@@ -124,6 +131,26 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidParameter(taken(error.place)) from None
     print(f"Wrote {str(path)!r} and {format_store(config.store)}. Next: {next_step(path)}")
     return 0
+
+
+def classes_of(model: str) -> list[str]:
+    """The labels of a saved model."""
+    from askance.live.start import read_classes
+
+    return read_classes(Path(model))
+
+
+def load_line(path: Path, model: str | None) -> str:
+    """The setting that names the model to start from."""
+    if model is None:
+        return '# load = "spam.model"   # for example: start from what run --save wrote, which says all of this'
+    place = json.dumps(way_to(path, model), ensure_ascii=False)
+    return f"load = {place}    # the model to start from, which says what the others here would"
+
+
+def way_to(path: Path, model: str) -> str:
+    """The name of a model in settings that are at ``path``."""
+    return model if os.path.isabs(model) else os.path.relpath(model, path.parent)
 
 
 def example_budgets() -> Iterator[str]:
@@ -145,6 +172,8 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
             f"{str(path)!r} exists already and names other classes; leave --classes out to create the store of that "
             "file, or choose another name with --config."
         )
+    if options.load is not None and way_to(path, options.load) != config.model.load:
+        raise InvalidParameter(f"{str(path)!r} exists already; name the model there, as load in the section [model].")
     if options.title not in (None, config.title):
         raise InvalidParameter(f"{str(path)!r} exists already with another title; change it in that file.")
     try:
@@ -205,12 +234,14 @@ def create(path: Path, text: str) -> Config:
 def create_store(config: Config) -> None:
     """An empty store."""
     from askance.live.engine_state import first_rows
+    from askance.live.start import start_from_file
     from askance.live.store import open_store
 
+    start = start_from_file(config)
     database = open_store(config.store, create=True)
     try:
         with database.write() as session:
-            first_rows(session, config)
+            first_rows(session, config, start)
     finally:
         database.close()
 
@@ -221,6 +252,7 @@ command = Command(
     description="Write askance.toml, with every setting explained, and create the store it names.\n"
     "Where the file exists, create only the store, if it is missing.",
     epilog="examples:\n  askance init --classes ham,spam\n  askance init --config mine.toml\n"
+    "  askance init --load spam.model\n"
     "  askance init --classes ok,fraud --store postgresql://askance@db/askance\n",
     configure=configure,
     run=run,

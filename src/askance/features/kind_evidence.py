@@ -30,23 +30,26 @@ from askance.features.kinds import (
     last_name,
 )
 from askance.features.text import words
+from askance.features.times import DateText
 from askance.missing import USUAL, MissingValues
 
 ENOUGH = 100  # values of a field after which its kind is settled
 WINDOW = 200  # the last values of a settled field, among which stray ones are counted
 MOST_STRAYS = 10  # 5 in 100 of them; one more, and the kind gives way
 
-WIDER = {NUMBER: (CATEGORY, TEXT), DATE: (CATEGORY, TEXT), CATEGORY: (TEXT,), IGNORE: (NUMBER, CATEGORY, TEXT)}
+WIDER = {NUMBER: (CATEGORY, TEXT), DATE: (CATEGORY, TEXT), CATEGORY: (TEXT,), IGNORE: (NUMBER, DATE, CATEGORY, TEXT)}
 """What a kind may become."""
 
 
 def guess_first(name: str, value: Any, missing: MissingValues = USUAL) -> str:
-    """The kind of a field by its name and its first value. A text that has only digits is still a text.
+    """The kind of a field by its name and its first value. A text that has only digits is still a text, and one that
+    looks like a date is none, unless the value's own type says so: after it, any text may follow.
 
     >>> guess_first("text", "483920"), guess_first("text", 483920), guess_first("size", "483920")
     ('text', 'number', 'number')
     """
-    if isinstance(value, str) and not missing.covers(value) and last_name(name) in TEXT_NAMES:
+    is_text = isinstance(value, str) and not isinstance(value, DateText)
+    if is_text and not missing.covers(value) and last_name(name) in TEXT_NAMES:
         return TEXT
     return guess(name, [value], missing)
 

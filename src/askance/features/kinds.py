@@ -20,7 +20,7 @@ from typing import Any
 
 from askance.errors import InvalidParameter
 from askance.features.text import words
-from askance.features.times import date_words
+from askance.features.times import DateText, date_words
 from askance.missing import USUAL, MissingValues
 
 NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME = "number", "category", "text", "date", "ignore", "time"
@@ -80,7 +80,8 @@ def guess(name: str, values: Sequence[Any], missing: MissingValues = USUAL) -> s
         return IGNORE
     if sum(map(looks_like_a_number, present)) >= SHARE_OF_NUMBERS * len(present):
         return NUMBER
-    if len(present) >= FEWEST_DATES and all(map(looks_like_a_date, present)):
+    is_told = all(isinstance(value, DateText) for value in present)
+    if (is_told or len(present) >= FEWEST_DATES) and all(map(looks_like_a_date, present)):
         return DATE
     if last_name(name) in TEXT_NAMES:
         return TEXT

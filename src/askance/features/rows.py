@@ -207,7 +207,7 @@ class RowFeatures:
                 values.setdefault(name, []).append(value)
         for name, found in values.items():
             if name not in self.kinds:
-                given = self._given_kind(name)
+                given = self.given_kind(name)
                 kind = given
                 if given in (None, NUMBER):
                     if are_booleans(found, self.missing) and last_name(name) not in IGNORED_NAMES:
@@ -220,7 +220,7 @@ class RowFeatures:
 
     def declare(self, name: str, kind: str) -> None:
         """Settle the kind of a field that a table declares, unless the user gave one, or its name says another."""
-        given = self._given_kind(name)
+        given = self.given_kind(name)
         usual = IGNORE if last_name(name) in IGNORED_NAMES else kind
         self.begin(name, given or usual, is_final=given is not None, is_settled=True)
 
@@ -262,7 +262,8 @@ class RowFeatures:
             refuse_thousands("there are", written[1], f"field {name!r}")
         return written is not None
 
-    def _given_kind(self, name: str) -> str | None:
+    def given_kind(self, name: str) -> str | None:
+        """The kind that a user gave to a field, or to one that it is nested in."""
         while name not in self.given and "." in name:
             name = name.rsplit(".", 1)[0]
         return self.given.get(name)
@@ -317,7 +318,7 @@ class RowFeatures:
         """The kind of a field, which may turn up, begin, or prove to be text with this value; None: nobody knows."""
         kind = self.kinds.get(name)
         if kind is None:
-            kind = self._given_kind(name)
+            kind = self.given_kind(name)
             if kind is None and self.missing.covers(value):
                 return None  # says nothing of the kind
             plan.kinds[name] = kind = kind or guess_first(name, value, self.missing)
@@ -365,7 +366,7 @@ class RowFeatures:
     def take(self, cells: Cells, plan: Plan) -> None:
         """Add a row that was planned to others."""
         for name, kind in plan.kinds.items():
-            self.begin(name, kind, is_final=self._given_kind(name) is not None)
+            self.begin(name, kind, is_final=self.given_kind(name) is not None)
             if self.reads_words_alike and kind == NUMBER and isinstance(plan.row[name], bool | np.bool_):
                 self.with_truths.add(name)
         self.fill(cells, plan)
@@ -512,7 +513,7 @@ class RowFeatures:
                 new.evidence = KindEvidence.from_dict(kept["evidence"])
                 new.strays = Strays.from_dict(kept.get("strays", {}))
             elif "given" in kept:  # of a time when kinds were final; of tables, nobody knows which were given
-                final = [name for name in new.kinds if new._given_kind(name) is not None]
+                final = [name for name in new.kinds if new.given_kind(name) is not None]
                 new.evidence = KindEvidence.of_old(new.kinds, final)
         except (AttributeError, TypeError, ValueError) as error:
             raise InvalidInput(f"this is no saved state of features: {str(error).rstrip('.')}.") from None

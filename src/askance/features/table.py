@@ -17,6 +17,7 @@ import numpy as np
 from askance.errors import InvalidInput
 from askance.features.kinds import format_names
 from askance.features.rows import PLAIN, FieldError, flatten
+from askance.features.times import DateText
 from askance.missing import is_missing
 
 TEXT_FIELD = "text"
@@ -59,7 +60,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return value / MICROSECOND
     if isinstance(value, date | int | float):
-        return str(value) if isinstance(value, date) else value
+        return DateText(value) if isinstance(value, date) else value
     try:
         return float(value)  # decimals, fractions
     except (TypeError, ValueError, OverflowError):
@@ -339,7 +340,10 @@ def read_raw(X: Any) -> RawEvents:
             columns[name] = np.array(numbers.to_numpy(), np.float64)
             whole[name] = column
         else:
-            columns[name] = column.to_list()
+            try:
+                columns[name] = column.to_list()
+            except ValueError as error:  # such as a time zone that Arrow takes for one, and Python does not
+                raise InvalidInput(f"the column {name!r} of X cannot be read: {str(error).rstrip('.')}.") from None
         if isinstance(kind, nw.Datetime | nw.Date):
             dates.append(name)
     table = TableEvents(columns, dates, whole)

@@ -16,6 +16,12 @@ HOURS = 24
 MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138; Unix milliseconds were there in 1973
 
 
+class DateText(str):
+    """The ISO text of a value whose type says that it is a date: of such a field, the first value tells the kind."""
+
+    __slots__ = ()
+
+
 def seconds_in(value: Any) -> float:
     """Unix seconds from a number of seconds or milliseconds, or from ISO 8601 text (UTC unless it says otherwise).
 

@@ -3,7 +3,7 @@
 The loop sees blocks of CSR rows with 32-bit columns and float64 values. A CSR matrix that already is of that form is
 played where it lies. Anything else (a dense array, other types, explicit zeros, normalising, an intercept) is
 converted block by block, so that the copy stays small. Everything is checked before the first event is played: a bad
-value leaves the model as it was.
+value leaves the model as it was. A NaN is a missing value: it is left out, as if a sparse row did not have it.
 """
 
 from __future__ import annotations
@@ -152,16 +152,20 @@ class DenseEvents(Events):
         self.n_events = len(X)
         self._X = X
         self._rows_at_once = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
+        self._has_gaps = False
         if X.dtype.kind == "f":
             for first in range(0, len(X), self._rows_at_once):
                 rows = X[first : first + self._rows_at_once]
                 if not float(np.abs(rows).max(initial=0.0)) <= LARGEST:  # NaN is not <= anything
-                    row, column = np.argwhere(_is_unusable(rows))[0]
-                    raise unusable_value(first + row, column, rows[row, column])
+                    self._has_gaps = True
+                    for row, column in np.argwhere(is_unusable(rows))[:1].tolist():
+                        raise unusable_value(first + row, column, rows[row, column])
 
     def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
         for first in range(0, self.n_events, self._rows_at_once):
             rows = np.array(self._X[first : first + self._rows_at_once], dtype=np.float64, order="C")
+            if self._has_gaps:
+                leave_out_gaps(rows)
             block = room_for(len(rows), rows.size + 1)  # one more: compress writes before it knows
             specialise(compress)(rows, *block)
             yield slice(first, first + len(rows)), preparation.apply(block, has_zeros=False)
@@ -188,8 +192,10 @@ class SparseEvents(Events):
         if misplaced:
             raise _misplaced_column(starts, columns, n_features)
         if too_large:
-            i = int(np.flatnonzero(_is_unusable(values))[0])
-            raise unusable_value(int(np.searchsorted(starts, i, side="right")) - 1, columns[i], values[i])
+            for i in np.flatnonzero(is_unusable(values))[:1].tolist():
+                raise unusable_value(int(np.searchsorted(starts, i, side="right")) - 1, columns[i], values[i])
+            values, zeros = values.copy(), 1
+            leave_out_gaps(values)
         if unsorted:
             from scipy.sparse import csr_matrix
 
@@ -249,7 +255,7 @@ def read_events(X: Any) -> Events:
 def numbers(x: Any) -> np.ndarray:
     """An array of real numbers; other things are refused, not guessed at."""
     try:
-        array = np.asarray(x)
+        array = np.asarray(fill_masked(x))
         if array.dtype.kind not in "fiub":
             if array.dtype.kind not in "O" and array.size:
                 raise TypeError
@@ -257,6 +263,11 @@ def numbers(x: Any) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"events are made of real numbers that fit a float, got {_shorten(x)}.") from None
     return array
+
+
+def fill_masked(x: Any) -> Any:
+    """A masked array with NaN, a missing value, in the masked places; anything else as it is."""
+    return np.ma.filled(x.astype(np.float64), np.nan) if np.ma.isMaskedArray(x) else x
 
 
 def _shorten(x: Any) -> str:
@@ -300,15 +311,21 @@ def _even_parts(starts: np.ndarray) -> Iterator[tuple[int, int]]:
 # --- what may be wrong -----------------------------------------------------------------------------------
 
 
-def _is_unusable(values: np.ndarray) -> np.ndarray:
-    return ~(np.abs(values.astype(np.float64)) <= LARGEST)
+def is_unusable(values: np.ndarray) -> np.ndarray:
+    """Which values are infinite or too large; NaN, a missing one, is not."""
+    return np.abs(values.astype(np.float64)) > LARGEST
+
+
+def leave_out_gaps(values: np.ndarray) -> bool:
+    """Put zeros, which no row keeps, into the place of missing values; whether there were any."""
+    is_missing = np.isnan(values)
+    values[is_missing] = 0.0
+    return bool(is_missing.any())
 
 
 def unusable_value(row: int | None, column: int, value: float) -> InvalidInput:
-    """The error for a value that is not finite or too large."""
+    """The error for a value that is infinite or too large."""
     where = f"column {column} of the event" if row is None else f"row {row}, column {column} of X"
-    if np.isnan(value):
-        return InvalidInput(f"{where} is NaN; fill in or drop missing values first.")
     if np.isinf(value):
         return InvalidInput(f"{where} is {value:+}; infinity cannot be learned from: clip or drop it first.")
     return InvalidInput(f"{where} is {value}, whose square overflows; scale the features first.")

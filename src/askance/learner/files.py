@@ -7,8 +7,9 @@ else: rules and their parameters, classes, counts, the encoder of raw events, an
 Loading runs no code from the file: rules are looked up by name among those this process already knows.
 
 This is the only container of models. ``askance run`` and ``askance pipe`` put what they know of their stream into one
-more array (``playing.model``). A checkpoint of the service is a document of the service's own followed by a model file
-as it is (``live.learner``), for its size must be bounded by that document before the model is decompressed.
+more array (``playing.model``), and a pipeline its transformers into several (``learner.pipeline``). A checkpoint of the
+service is a document of the service's own followed by a model file as it is (``live.learner``), for its size must be
+bounded by that document before the model is decompressed.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 Classifier = TypeVar("Classifier", bound="StreamClassifier")
 
 FORMAT = "askance model"
+PIPELINE = "pipeline"
+"""The array that says which transformers stand before the classifier, if any do."""
 LONGEST_HEADER = 1000
 MOST_BYTES_OF_LABELS = 100_000_000
 
@@ -90,7 +93,10 @@ def load(path: str | os.PathLike[str]) -> ActiveClassifier:
     """
     from askance.learner.classifier import ActiveClassifier
 
-    return read(path, ActiveClassifier)[0]
+    clf, arrays = read(path, ActiveClassifier)
+    if PIPELINE in arrays:
+        raise ModelFileError(f"{str(path)!r} holds a pipeline; load it with askance.load_pipeline.")
+    return clf
 
 
 def read(path: str | os.PathLike[str], kind: type[Classifier]) -> tuple[Classifier, dict[str, np.ndarray]]:

@@ -1,7 +1,7 @@
 """One event, in any of the forms it may come in, as the loop plays it. Fast: there is a person or a request waiting.
 
-A good event is checked, freed of zeros and prepared in one compiled pass. One whose columns are not sorted takes the
-way of a matrix of one row.
+A good event is checked, freed of zeros and prepared in one compiled pass. One with missing values takes it once more,
+without them; one whose columns are not sorted takes the way of a matrix of one row.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from askance.learner.events import (
     compress,
     gather,
     is_sparse,
+    is_unusable,
+    leave_out_gaps,
     numbers,
     room_for,
     unusable_value,
@@ -65,6 +67,8 @@ def read_one(x: Any, n_features: int, preparation: Preparation) -> Block:
     block = room_for(1, columns.size + 1)
     if specialise(settle)(columns, values, n_features, *preparation, *block):
         return block
+    if leave_out_gaps(values) and specialise(settle)(columns, values, n_features, *preparation, *block):
+        return block
     for column, value in zip(columns.tolist(), values.tolist(), strict=True):
         if not 0 <= column < n_features:
             raise InvalidInput(f"the event has column {column}, but there are {n_features}, 0 to {n_features - 1}.")
@@ -95,8 +99,11 @@ def _read_row(x: Any, n_features: int, preparation: Preparation) -> Block:
         raise InvalidInput(f"one event has {n_features} features, got an array of shape {row.shape}.")
     row = np.array(row, np.float64)
     block = room_for(1, n_features + 1)
-    if not specialise(settle_row)(row, *preparation, *block):
-        column = int(np.argmin(np.abs(row) <= LARGEST))
+    is_settled = specialise(settle_row)(row, *preparation, *block)
+    if not is_settled and leave_out_gaps(row):
+        is_settled = specialise(settle_row)(row, *preparation, *block)
+    if not is_settled:
+        column = int(np.argmax(is_unusable(row)))
         raise unusable_value(None, column, row.item(column))
     return block
 

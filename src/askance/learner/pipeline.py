@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Self
@@ -12,10 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.pipeline import make_pipeline as steps_of
 from sklearn.utils.validation import check_is_fitted
 
-from askance.errors import InvalidInput, InvalidType
+from askance.errors import InvalidInput, InvalidType, ModelFileError
 from askance.learner.classifier import ActiveClassifier
+from askance.learner.files import PIPELINE, read, save
 from askance.learner.stream_classifier import batches_of
 from askance.learner.trace import Decision, Trace
+from askance.learner.transformer_files import describe_transformer, revive_transformer
 
 FIRST = 1000  # events to which transformers are fitted that are not fitted yet
 
@@ -68,6 +72,16 @@ class ActivePipeline(Pipeline):
         self.classifier.partial_fit(self._transform(X, y), y, classes, sample_weight)
         return self
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write transformers and classifier to one file, which ``load_pipeline`` reads. It holds no pickle and no code.
+
+        Transformers of scikit-learn can be written if they hold plain values and arrays, as most do; one that holds a
+        function, or is of another library, is refused."""
+        arrays: dict[str, np.ndarray] = {}
+        steps = [[name, describe_transformer(name, step, arrays)] for name, step in self.steps[:-1]]
+        document = json.dumps({"steps": steps, "last": self.steps[-1][0]}).encode()
+        save(self.classifier, path, **{PIPELINE: np.frombuffer(document, np.uint8)}, **arrays)
+
     def _transform_batches(self, batches: Any) -> Iterator[tuple[Any, ...]]:
         for X, y, times in batches_of(batches):
             yield self._transform(X, y), y, times
@@ -115,6 +129,25 @@ def make_pipeline(*steps: Any) -> ActivePipeline:
         last = type(steps[-1]).__name__ if steps else "nothing"
         raise InvalidType(f'the last step must be a classifier such as askance.make("auto"), got {last}.')
     return ActivePipeline(steps_of(*steps).steps)
+
+
+def load_pipeline(path: str | os.PathLike[str]) -> ActivePipeline:
+    """Read a pipeline that its ``save`` wrote. It goes on exactly where the saved one stood.
+
+    Nothing in the file is run: transformers are made by their names among scikit-learn's estimators. If it was written
+    with another version of scikit-learn, scikit-learn warns of it.
+    """
+    classifier, arrays = read(path, ActiveClassifier)
+    if PIPELINE not in arrays:
+        raise ModelFileError(f"{str(path)!r} holds a classifier and no pipeline; load it with askance.load.")
+    try:
+        document = json.loads(arrays[PIPELINE].tobytes())
+        steps = [(str(name), revive_transformer(step, arrays)) for name, step in document["steps"]]
+        return ActivePipeline([*steps, (str(document["last"]), classifier)])
+    except ModelFileError as error:
+        raise ModelFileError(f"{str(path)!r}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise ModelFileError(f"{str(path)!r} is not a pipeline this version can read ({error}).") from None
 
 
 def _is_fitted(transformer: Any) -> bool:

@@ -14,6 +14,7 @@ from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
 from askance.live.proxies import read_networks, read_public_url
+from askance.missing import MissingValues
 
 ALGORITHM = "auto"
 """What learns unless the configuration says otherwise."""
@@ -24,6 +25,7 @@ where there are more than two: 18 MB for two classes, 3.5 MB for each of several
 
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
+LATER_SETTINGS = ("na_values", "load")  # of the model, that stores from before do not have
 RATE, AUDIT_SHARE = 0.05, 0.05  # of the events asked about, and of these a random sample
 
 
@@ -38,10 +40,15 @@ class ModelSettings:
     seed: int = 0
     hash_bits: int = HASH_BITS
     ngrams: int = 2
+    na_values: list[str | float] = field(default_factory=list)
+    """What counts as missing besides the usual words."""
+    load: str = ""
+    """The model file that it starts from, which then says everything but classes and fields."""
 
     def document(self) -> str:
-        """All of it, as one line that is the same for the same settings."""
-        return json.dumps(asdict(self), sort_keys=True)
+        """All of it, as one line that is the same for the same settings, in whatever version they are written down."""
+        kept = {name: value for name, value in asdict(self).items() if value or name not in LATER_SETTINGS}
+        return json.dumps(kept, sort_keys=True)
 
     @classmethod
     def from_document(cls, text: str) -> ModelSettings:
@@ -128,6 +135,8 @@ class Config:
     queue: Queue = Queue()
     server: ServerSettings = ServerSettings()
     log: LogSettings = LogSettings()
+    folder: Path = field(default=Path("."), compare=False)
+    """Where the file is: what it names is beside it."""
 
 
 def default_hash_bits(algorithm: str, n_classes: int) -> int:
@@ -197,6 +206,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
             ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
         ),
         log=_log(_table(document, "log")),
+        folder=folder,
     )
 
 
@@ -214,7 +224,9 @@ def _model(document: dict[str, Any]) -> ModelSettings:
     if len(set(classes)) < len(classes):
         raise InvalidParameter("classes names a label twice.")
     table = _table(document, "model")
-    _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams"}, "model")
+    _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams", "na_values", "load"}, "model")
+    if "load" in table:
+        return _loaded(table, sorted(classes), check_features(_table(document, "fields")))
     algorithm = _text(table.get("algorithm", ALGORITHM), "model.algorithm")
     bits = default_hash_bits(algorithm, len(classes))
     model = ModelSettings(
@@ -225,11 +237,28 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         seed=_whole(table.get("seed", 0), "model.seed", 0),
         hash_bits=_whole(table.get("hash_bits", bits), "model.hash_bits", 1, MOST_HASH_BITS),
         ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, MOST_NGRAMS),
+        na_values=_na_values(table.get("na_values", [])),
     )
     from askance.live.learner import Learner
 
     Learner(model, AskingSettings())  # an algorithm that cannot work is refused here
     return model
+
+
+def _loaded(table: dict[str, Any], classes: list[str], kinds: dict[str, str]) -> ModelSettings:
+    """The settings of a model that starts from a file."""
+    if others := sorted(table.keys() - {"load"}):
+        raise InvalidParameter(
+            f"model.{others[0]} cannot be changed with model.load: the model brings its own; leave one of the two out."
+        )
+    return ModelSettings(classes=classes, fields=kinds, load=_text(table["load"], "model.load"))
+
+
+def _na_values(value: Any) -> list[str | float]:
+    if not isinstance(value, list) or not all(isinstance(word, str | int | float) for word in value):
+        raise InvalidParameter(f'model.na_values must be a list such as ["unknown", -999], got {value!r}.')
+    MissingValues(value)  # refuses what is neither word nor number
+    return value
 
 
 def _asking(table: dict[str, Any]) -> AskingSettings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from askance.live.checkpoints import OtherSettings, checkpoints, read_checkpoint
+from askance.live.checkpoints import OtherSettings, checkpoints, read_checkpoint, stored_start
 from askance.live.clock import STEP, Clock, iso, span
 from askance.live.config import Config, is_postgres
 from askance.live.engine_state import check_model
@@ -31,6 +31,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
         findings += _log(session) + _tallies(session) + examine(session)
         try:
             check_model(session, config)
+            stored_start(session, config)
         except StartError as error:
             return [*findings, str(error)]
         if deep and not compare(session, config)["same"]:
@@ -94,9 +95,10 @@ def _times_ahead(session: Session) -> list[str]:
 def broken_checkpoints(session: Session, config: Config) -> list[str]:
     """Checkpoints that a start leaves out; nothing is lost by that but time."""
     findings = []
+    start = stored_start(session, config)
     for seq in checkpoints(session):
         try:
-            read_checkpoint(session, seq, config)
+            read_checkpoint(session, seq, config, start)
         except OtherSettings:
             continue  # as of a store without events, whose settings may change
         except ValueError as error:

@@ -30,6 +30,7 @@ from askance.live.learner import Answer, Decided, Incoming, Learner
 from askance.live.learning import learn_due
 from askance.live.memory import give_back
 from askance.live.problems import Problem
+from askance.live.start import Start
 from askance.live.store.database import (
     PATIENCE,
     PAUSE,
@@ -151,7 +152,7 @@ class Engine:
             self.state.keep(session)
         self.committed = Committed.of(self.state)
         self._checkpoint_anew()
-        warm_up(self.config)
+        warm_up(self.config, self.state.learner.start)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)
         self._thread.start()
 
@@ -477,9 +478,9 @@ CHORES: dict[str, Callable[[Engine, Session], None]] = {
 """What is done between jobs, in this order; one that fails stops no other."""
 
 
-def warm_up(config: Config) -> None:
+def warm_up(config: Config, start: Start | None = None) -> None:
     """Play an event through a model of no consequence, so that nobody waits for the compiler later."""
-    scratch = Learner(config.model, config.asking)
+    scratch = Learner(config.model, config.asking, start=start)
     fields = {"text": "a few words for the compiler", "number": 1.0, "category": "x"}
     decided = scratch.decide([Incoming(fields, 0.0)], 0)[0]
     if isinstance(decided, Decided):

@@ -12,13 +12,14 @@ from math import isfinite
 from secrets import token_hex
 from typing import Any
 
-from askance.live.checkpoints import WORDS_ALIKE, newest_checkpoint
+from askance.live.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint, remove_checkpoints, start_digest
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, Config, ModelSettings
 from askance.live.counts import SlidingCounts, add_up, counted_periods, empty_counts, minutes_between, read_counts
 from askance.live.problems import StartError
 from askance.live.quarantine_state import NAME, QuarantineState
 from askance.live.replay import last_seq, replay
+from askance.live.start import Start, start_from_file
 from askance.live.states import AnswerState
 from askance.live.store.database import Session
 from askance.live.store.rows import insert
@@ -184,21 +185,29 @@ def check_model(session: Session, config: Config) -> None:
 
 
 def adopt_model(session: Session, config: Config) -> None:
-    """A store without events takes the settings of the model as they are now, classes included."""
+    """A store without events takes the settings of the model as they are now, classes included, and the model that they
+    start from."""
     stored = session.value("SELECT value FROM meta WHERE name = 'model'")
     if stored is None or stored_model(session) is not None:
         return
     is_of_now = session.value("SELECT value FROM meta WHERE name = ?", (WORDS_ALIKE,)) is not None
-    if is_of_now and stored == config.model.document():
+    is_same = is_of_now and stored == config.model.document()
+    kept = start_digest(session)
+    if is_same and (kept is None or not (config.folder / config.model.load).is_file()):
         return
+    start = start_from_file(config)
+    if is_same and start is not None and start.digest == kept:
+        return
+    keep_start(session, start, Clock().now())
     session.many(UPSERT, [("model", config.model.document()), (WORDS_ALIKE, "1")])
     session.execute("DELETE FROM meta WHERE name = 'totals'")  # counted by class
     session.execute("DELETE FROM minutes")
-    session.execute("DELETE FROM checkpoints")
+    remove_checkpoints(session)
 
 
-def first_rows(session: Session, config: Config) -> None:
-    """What a new store begins with."""
+def first_rows(session: Session, config: Config, start: Start | None = None) -> None:
+    """What a new store begins with; the model that it starts from is read from its file unless it is given."""
+    keep_start(session, start or start_from_file(config), Clock().now())
     known = {"model": config.model.document(), "title": config.title, "store": token_hex(8), WORDS_ALIKE: "1"}
     session.many(UPSERT, list(known.items()))
     session.execute(INSERT_SETTINGS, SettingsRow(1, config.asking.document()))

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,8 +22,9 @@ from askance.live.problems import Problem, attempt
 from askance.live.quarantine import keep_label
 from askance.live.quarantine_state import is_quarantined
 from askance.live.store.database import Session
-from askance.missing import is_missing
 from askance.stream.buffer import BYTE_ORDER_MARK
+from askance.stream.encoding import recode
+from askance.stream.source import Input
 
 CHUNK = 200
 MOST_PROBLEMS = 100
@@ -70,6 +71,7 @@ def _import(
     events = [event for _, event in chunk if isinstance(event, ReceivedEvent)]
     outcomes = iter([outcome for part in in_parts(events) for outcome in engine.ingest(part).result()])
     labels, kept = [], []
+    missing = engine.state.learner.features.missing
     for number, (item, event) in enumerate(chunk):
         outcome = event if isinstance(event, Problem) else next(outcomes)
         if isinstance(outcome, Problem):
@@ -77,11 +79,11 @@ def _import(
             continue
         if is_quarantined(outcome):
             done["quarantined"] += 1
-            if not is_missing(item.get("label"), engine.state.classes):
+            if not missing.covers(item.get("label"), engine.state.classes):
                 kept.append((number, outcome["id"], item["label"]))
             continue
         done["duplicates" if outcome["duplicate"] else "events"] += 1
-        if not is_missing(item.get("label"), engine.state.classes):
+        if not missing.covers(item.get("label"), engine.state.classes):
             labels.append((number, outcome["id"], item["label"]))
     if kept:
         given = engine.submit(lambda session, state: _keep(session, state, source, kept)).result()
@@ -174,26 +176,44 @@ def _choices(task: dict[str, Any]) -> Iterator[str]:
                     yield choice
 
 
-def read_file(path: Path, depth: int, label: str = "label") -> Iterator[Any]:
-    """The items of a file: .csv, .json (an array) or lines of JSON; a line that cannot be read is a problem."""
+def read_file(path: Path, depth: int, label: str = "label", encoding: str | None = None) -> Iterator[Any]:
+    """The items of a file: .csv, .json (an array) or lines of JSON, in UTF-8 or in another ``encoding``; a line that
+    cannot be read is a problem."""
+    if encoding is not None:
+        recode(encoding)  # refuses one that nobody knows
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding=encoding or "utf-8-sig", newline="") as file:
             try:
                 yield from _read_table(file, depth, label)
-            except (csv.Error, UnicodeDecodeError) as error:
-                raise InvalidInput(f"{path.name!r} cannot be read as CSV in UTF-8: {error}.") from None
+            except (csv.Error, UnicodeError) as error:
+                written = (encoding or "UTF-8").upper()
+                raise InvalidInput(
+                    f"{path.name!r} cannot be read as CSV in {written}: {error}; say what it is written in with "
+                    "--encoding, such as --encoding latin-1."
+                ) from None
         return
-    with path.open("rb") as lines:
-        if lines.peek(1)[:1] == b"[":
-            yield from (as_item(value, label) for value in parse(lines.read(), depth + 1))
+    with path.open("rb") as file:
+        lines = iter(file) if encoding is None else _in_utf8(Input(file, path.name), encoding)
+        first = next(lines, b"").removeprefix(BYTE_ORDER_MARK)
+        if first[:1] == b"[":
+            yield from (as_item(value, label) for value in parse(first + b"".join(lines), depth + 1))
             return
-        for number, line in enumerate(lines, 1):
-            line = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+        for number, line in enumerate(chain([first], lines), 1):
             if line.strip():
                 try:
                     yield as_item(parse(line, depth), label)
                 except Problem as problem:
                     yield Problem(problem.code, f"line {number} of {path.name!r}: {problem.detail}")
+
+
+def _in_utf8(file: Input, encoding: str) -> Iterator[bytes]:
+    """The lines of a file in another encoding."""
+    rest = b""
+    for piece in recode(encoding)(file) or ():
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+    if rest:
+        yield rest
 
 
 def read_body(content: bytes, content_type: str, limits: BodyLimits) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,6 +35,10 @@ from askance.live.counts import counted_periods
 from askance.live.exploration import Exploration, budget_of
 from askance.live.problems import TooManyFields, Unusable
 from askance.live.quality_tracker import QualityTracker
+
+if TYPE_CHECKING:
+    from askance.learner.budget import Budget
+    from askance.live.start import Start
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 6
@@ -105,19 +109,34 @@ def classifier(model: ModelSettings, asking: AskingSettings) -> Any:
     )  # fmt: skip
 
 
+def budget_for(model: ModelSettings, asking: AskingSettings, start: Start | None) -> Budget:
+    """The budget of the classifier."""
+    budget: Budget = classifier(model, asking).budget if start is None else start.budget(asking)
+    return budget
+
+
 class Learner:
     """Predicts, decides what is asked, learns."""
 
-    def __init__(self, model: ModelSettings, asking: AskingSettings, most_fields: int = 10_000) -> None:
-        self.model = model
+    def __init__(
+        self, model: ModelSettings, asking: AskingSettings, most_fields: int = 10_000, start: Start | None = None
+    ) -> None:
+        self.model, self.start = model, start
         self._lock = threading.RLock()  # a prediction borrows the running statistics for a moment
         self.classes = list(model.classes)
         self._place = {label: place for place, label in enumerate(self.classes)}
         self.most_fields = most_fields
-        self.features = RowFeatures(model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams)
-        self.clf: Any = classifier(model, asking)
+        self.features = RowFeatures(
+            model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams, na_values=model.na_values
+        )
+        self.clf: Any = None
         self.exploring = Exploration(asking, len(self.classes))
         self.calibration = OnlineCalibration()
+        if start is None:
+            self.clf = classifier(model, asking)
+        else:
+            self.clf, self.features = start.begin(asking)
+            self.calibration, self.exploring.class_counts = start.begin_calibration(self.clf)
         self.tracker = QualityTracker(self.classes)
         self.time = -inf
         """When the last event came."""
@@ -127,11 +146,16 @@ class Learner:
         self.version = 0
         """The number of the last answer learned."""
 
+    @property
+    def algorithm(self) -> str:
+        """What the algorithm is called."""
+        return self.model.algorithm if self.start is None else self.start.algorithm
+
     def follow(self, asking: AskingSettings) -> None:
         """Ask as much as these settings say from now on."""
         with self._lock:
             self.exploring.settings = asking
-            self.clf.budget = classifier(self.model, asking).budget
+            self.clf.budget = budget_for(self.model, asking, self.start)
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -166,7 +190,7 @@ class Learner:
 
     def _plan(self, event: Incoming) -> Plan:
         """What an event becomes; one that cannot be used changes nothing but the count of stray values."""
-        flat = flatten(event.fields)
+        flat = self._flatten(event.fields)
         known = self.features.kinds
         if len(known) + len(flat) > self.most_fields and len(known.keys() | flat.keys()) > self.most_fields:
             raise TooManyFields(
@@ -278,7 +302,14 @@ class Learner:
 
         Fields never seen are left out, and so are values that would make a kind wider: nothing was learned of them.
         """
-        return self.features.look_at_row(flatten(fields), self.features.encoder.scaling.as_next, is_from_log)
+        return self.features.look_at_row(self._flatten(fields), self.features.encoder.scaling.as_next, is_from_log)
+
+    def _flatten(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of an event by their full names; the one that held the label of a saved model is none."""
+        flat = flatten(fields)
+        if self.features.label is not None:
+            flat.pop(self.features.label, None)
+        return flat
 
     # --- looking -----------------------------------------------------------------------------------------
 
@@ -329,7 +360,9 @@ class Learner:
         return len(head).to_bytes(8, "big") + head + to_bytes(self.clf)
 
     @classmethod
-    def load(cls, content: bytes, model: ModelSettings, most_fields: int = 10_000) -> Learner:
+    def load(
+        cls, content: bytes, model: ModelSettings, most_fields: int = 10_000, start: Start | None = None
+    ) -> Learner:
         """What ``dump`` gave, in this version or an earlier one."""
         length = int.from_bytes(content[:8], "big")
         document = json.loads(content[8 : 8 + length])
@@ -337,6 +370,7 @@ class Learner:
             raise ValueError("it belongs to other settings")
         upgrade(document)
         new = cls(model, AskingSettings(), most_fields)
+        new.start = start
         try:
             new.clf, _ = from_bytes(content[8 + length :], "its model", StreamClassifier)
         except ModelFileError as error:
@@ -368,10 +402,9 @@ def upgrade(document: dict[str, Any]) -> None:
         raise ValueError(f"it is of format {document['format']}, where this version reads {FORMAT} and 4")
 
 
-def most_model_bytes(model: ModelSettings, width: int) -> int:
+def most_model_bytes(model: ModelSettings, width: int, start: Start | None = None) -> int:
     """How long the file of a classifier for events of so many columns can be, with much to spare."""
-    clf = classifier(model, AskingSettings())
-    update = clf._rules().update
+    update = start.update if start is not None else classifier(model, AskingSettings())._rules().update
     n_classes = len(model.classes)
     sizes = [
         sum(getattr(state, name).nbytes for name in SAVED)

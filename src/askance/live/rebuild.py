@@ -6,13 +6,21 @@ import time
 from typing import Any
 
 from askance.live.auth import COMMAND_LINE, note
-from askance.live.checkpoints import fresh_learner, newest_checkpoint, save_checkpoint
+from askance.live.checkpoints import (
+    fresh_learner,
+    keep_start,
+    newest_checkpoint,
+    remove_checkpoints,
+    save_checkpoint,
+    stored_start,
+)
 from askance.live.clock import Clock
 from askance.live.config import Config
 from askance.live.engine import Engine
 from askance.live.engine_state import UPSERT, EngineState, adopt_model, check_model, stored_model
 from askance.live.learner import Learner
 from askance.live.replay import last_seq, replay, taken_back
+from askance.live.start import start_from_file
 from askance.live.store.database import Database, Session
 from askance.live.tallies import count_all
 
@@ -37,7 +45,7 @@ def change_over(
     """Replay what came meanwhile, note what is left out from now on, and use the new model."""
     replay(session, fresh, reached, state.seq, left_out)
     session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(n,) for n in sorted(left_out)])
-    session.execute("DELETE FROM checkpoints")
+    remove_checkpoints(session)
     count_all(session, anew=True)
     save_checkpoint(session, fresh, state.seq, state.learned, state.clock.now())
     digest = fresh.digest()
@@ -67,18 +75,22 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
             adopt_model(session, config)
     with database.read() as session:
         stored = stored_model(session)
-        if stored is not None and stored.classes != config.model.classes:
+        changes_start = stored is not None and stored.load != config.model.load
+        if stored is not None and (stored.classes != config.model.classes or (check and changes_start)):
             check_model(session, config)
         if check:
             return compare(session, config)
+        start = start_from_file(config) if changes_start else stored_start(session, config)
         left_out, last = taken_back(session), last_seq(session)
         n = int(session.value("SELECT max(n) FROM learned") or 0)
-        fresh = fresh_learner(session, config)
+        fresh = fresh_learner(session, config, start)
         replay(session, fresh, 0, last, left_out)
     now = Clock().now()
     with database.write() as session:
         session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(number,) for number in sorted(left_out)])
-        session.execute("DELETE FROM checkpoints")
+        remove_checkpoints(session)
+        if changes_start:
+            keep_start(session, start, now)
         session.execute(UPSERT, ("model", config.model.document()))
         count_all(session, anew=True)
         save_checkpoint(session, fresh, last, n, now)

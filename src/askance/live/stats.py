@@ -67,7 +67,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "version": askance.__version__,
         "uptime": round(service.uptime(), 1),
         "classes": state.config.classes,
-        "algorithm": service.config.model.algorithm,
+        "algorithm": state.learner.algorithm,
         "paused": state.paused,
         "health": {"ready": not reasons, "reasons": reasons},
         "events": {

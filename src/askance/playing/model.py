@@ -19,7 +19,7 @@ import numpy as np
 
 from askance.errors import ModelFileError
 from askance.features.rows import RowFeatures
-from askance.learner.files import read, save
+from askance.learner.files import PIPELINE, read, save
 from askance.learner.stream_classifier import StreamClassifier
 
 LABEL_KINDS = {"i": "int", "u": "int", "f": "float"}
@@ -62,10 +62,15 @@ class Model:
         """Read what ``save`` wrote."""
         classifier, arrays = read(path, StreamClassifier)
         encoder = encoder_of(classifier)
-        if "stream" not in arrays and encoder:  # saved in Python, after raw events
+        if "stream" not in arrays and encoder and PIPELINE not in arrays:  # saved in Python, after raw events
             about = {"algorithm": type(classifier._rules().update).__name__, "parameters": {}}
             labels = LABEL_KINDS.get(classifier.classes_.dtype.kind, "text")
             return cls(classifier, {"format": "rows", "labels": labels} | encoder, about)
+        if PIPELINE in arrays:
+            raise ModelFileError(
+                f"{str(path)!r} holds a pipeline with transformers of scikit-learn, which only Python can go on with: "
+                "askance.load_pipeline."
+            )
         if "stream" not in arrays:
             raise ModelFileError(
                 f"{str(path)!r} holds a classifier, but not how events become its columns; only a model that "
