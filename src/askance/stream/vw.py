@@ -64,8 +64,8 @@ class HashedScaling:
         """Forget the statistics, but not what is to be done."""
         self._scaling.restart()
 
-    def matrix(self, rows: Sequence[Features]) -> Any:
-        """Rows as a CSR matrix, scaled."""
+    def matrix(self, rows: Sequence[Features], as_next: bool = False) -> Any:
+        """Rows as a CSR matrix, scaled; with ``as_next``, each as if it came next, and nothing is remembered of it."""
         lengths = [len(row.columns) for row in rows]
         at = np.repeat(np.arange(len(rows), dtype=np.int32), lengths)
         columns, values, namespaces = (
@@ -82,9 +82,10 @@ class HashedScaling:
             lengths_of = np.sqrt(np.bincount(group[~is_number], values[~is_number] ** 2, int(group.max()) + 1))
             values = np.where(is_number, values, values / np.where(is_number, 1.0, lengths_of[group]))
         arrays = rows_of(at, columns.astype(np.int32), values, len(rows))
-        if self._scaling.how == STANDARDISED:
-            return self._scaling.matrix(*arrays, self.width)
-        return csr(*arrays, self.width)
+        if self._scaling.how != STANDARDISED:
+            return csr(*arrays, self.width)
+        self._scaling.frozen = self.frozen or as_next
+        return self._scaling.matrix(*arrays, self.width)
 
     def most_rows(self, batch_rows: int) -> int:
         """How many rows a batch may have so that its memory stays small."""
