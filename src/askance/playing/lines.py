@@ -4,73 +4,69 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 from collections.abc import Iterator
-from types import FrameType, TracebackType
-from typing import Self
+
+from askance.playing.stop_signals import StopSignals
 
 LONGEST_LINE = 64 << 20
 PIECE = 1 << 16
 
 
-class Lines:
+class LineSplitter:
+    """Whole lines out of pieces of bytes; None in place of one that is longer than 64 MiB.
+
+    Examples
+    --------
+    >>> splitter = LineSplitter()
+    >>> list(splitter.add(b"one\\ntw")), list(splitter.add(b"o\\nthr")), splitter.rest()
+    ([b'one'], [b'two'], b'thr')
+    """
+
+    def __init__(self) -> None:
+        self._rest, self._skipping = bytearray(), False
+
+    def add(self, piece: bytes) -> Iterator[bytes | None]:
+        """The lines that end in this piece."""
+        *whole, last = piece.split(b"\n")
+        for line in whole:
+            found, is_skipped = bytes(self._rest + line), self._skipping
+            self._rest.clear()
+            self._skipping = False
+            if not is_skipped:
+                yield found
+        if not self._skipping:
+            self._rest += last
+        if len(self._rest) > LONGEST_LINE:
+            self._rest.clear()
+            self._skipping = True
+            yield None
+
+    def rest(self) -> bytes:
+        """What came after the last end of a line."""
+        return bytes(self._rest)
+
+
+class Lines(StopSignals):
     """The lines of a file descriptor. SIGTERM and SIGINT end them between two lines, never during the work on one.
 
     Iterate inside ``with``. A line longer than 64 MiB comes as None, and the rest of it is left out.
-
-    Attributes
-    ----------
-    stopped_by : int or None
-        The signal that ended them.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.stopped_by: int | None = None
-
-    def __enter__(self) -> Self:
-        self._wakes, self._wake = os.pipe()
-        os.set_blocking(self._wake, False)
-        self._before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        os.close(self._wake)
-        os.close(self._wakes)
-
-    @property
-    def were_interrupted(self) -> bool:
-        """Whether somebody pressed Ctrl-C."""
-        return self.stopped_by == signal.SIGINT
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        self.stopped_by = number
-        os.write(self._wake, b"!")  # ends the wait for more
+        super().__init__()
+        self._source = descriptor
 
     def __iter__(self) -> Iterator[bytes | None]:
-        rest, skipping = bytearray(), False
+        splitter = LineSplitter()
         while self.stopped_by is None:
-            if self._wakes in select.select([self._descriptor, self._wakes], [], [])[0]:
+            if self.descriptor in select.select([self._source, self.descriptor], [], [])[0]:
                 return
-            piece = os.read(self._descriptor, PIECE)
+            piece = os.read(self._source, PIECE)
             if not piece:
                 break
-            *whole, last = piece.split(b"\n")
-            for line in whole:
+            for line in splitter.add(piece):
                 if self.stopped_by is not None:
                     return
-                if skipping:
-                    skipping = False
-                else:
-                    yield bytes(rest + line)
-                rest.clear()
-            if not skipping:
-                rest += last
-            if len(rest) > LONGEST_LINE:
-                yield None
-                rest.clear()
-                skipping = True
-        if rest and self.stopped_by is None:
-            yield bytes(rest)
+                yield line
+        if splitter.rest() and self.stopped_by is None:
+            yield splitter.rest()

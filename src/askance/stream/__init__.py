@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from askance.stream.batch import Batch, Field, Stream
     from askance.stream.open import open_stream
+    from askance.stream.vw_out import write_vw
 
-__all__ = ["Batch", "Field", "Stream", "open_stream"]
+__all__ = ["Batch", "Field", "Stream", "open_stream", "write_vw"]
 
-_HOMES = dict.fromkeys(("Batch", "Field", "Stream"), "askance.stream.batch") | {"open_stream": "askance.stream.open"}
+_HOMES = dict.fromkeys(("Batch", "Field", "Stream"), "askance.stream.batch") | {
+    "open_stream": "askance.stream.open",
+    "write_vw": "askance.stream.vw_out",
+}
 
 
 def __getattr__(name: str) -> Any:

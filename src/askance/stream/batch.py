@@ -48,6 +48,8 @@ class Batch(NamedTuple):
     """Where each row comes from, with ``origins=True``: ``file`` (of a folder), ``line`` and ``id``, if it has them."""
     rows: Sequence[Mapping[str, Any]] = ()
     """With ``keep_rows=True``, the fields of each row, by name; empty where features are numbered."""
+    weights: np.ndarray | None = None
+    """The importance of each row, where the format has one (vw)."""
 
     def to_width(self, width: int) -> Any:
         """X with more columns, all empty, as a model wants it that has been widened. Shares the memory of X."""
@@ -139,6 +141,7 @@ class Stream(ABC):
         self._has_begun = False
         self._open_part: Any = None
         self._kept_rows: list[Mapping[str, Any]] = []
+        self._kept_weights: np.ndarray | None = None
 
     # --- what each format provides -----------------------------------------------------------------------
 
@@ -162,6 +165,11 @@ class Stream(ABC):
     @property
     def widened(self) -> list[tuple[str, str, str]]:
         """The fields that got a wider kind while they were read, each with the kind before and the kind after."""
+        return []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user should know of the rows read so far, each in a sentence."""
         return []
 
     def _how_to_read(self) -> dict[str, Any]:
@@ -196,7 +204,7 @@ class Stream(ABC):
             for X, y, times in self._rows():
                 origins = self.origins.take() if self.origins is not None else {}
                 rows, self._kept_rows = self._kept_rows, []
-                batch = Batch(X, y, self.rows_read, times, origins, rows)
+                batch = Batch(X, y, self.rows_read, times, origins, rows, self._kept_weights)
                 self.rows_read += X.shape[0]
                 yield batch
 

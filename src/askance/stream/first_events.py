@@ -9,7 +9,7 @@ from askance.stream.batch import Stream
 def warnings_of(stream: Stream) -> list[str]:
     """What a user should know of the data of a stream before trusting what is learned from them."""
     label = next((field.name for field in stream.fields if field.kind == "label"), None)
-    return find_warnings(
+    found = find_warnings(
         FirstEvents(
             kinds={field.name: field.kind for field in stream.fields if field.kind != "label"},
             values=stream.first_values,
@@ -19,3 +19,4 @@ def warnings_of(stream: Stream) -> list[str]:
             ignoring=lambda name: f"--field {name}=ignore",
         )
     )
+    return found + stream.warnings

@@ -86,6 +86,12 @@ def read_feather(place: Source, settings: Settings, options: FormatOptions, stat
     return FeatherStream(place, settings, state)
 
 
+def read_vw(place: Source, settings: Settings, options: FormatOptions, state: State) -> Stream:
+    from askance.stream.vw import VwStream
+
+    return VwStream(place, settings, state)
+
+
 OF_TABLES = ("header", "delimiter", "quote", "encoding", "na_values")
 FORMATS: dict[str, FileFormat] = {
     "libsvm": FileFormat((".libsvm", ".svmlight", ".svm"), read_libsvm, ("zero_based", "encoding")),
@@ -95,6 +101,7 @@ FORMATS: dict[str, FileFormat] = {
     "arff": FileFormat((".arff",), read_arff, ("encoding", "na_values")),
     "npz": FileFormat((".npz",), read_npz),
     "parquet": FileFormat((".parquet", ".pq"), read_parquet, ("na_values",)),
+    "vw": FileFormat((".vw",), read_vw, ("encoding",)),
     "feather": FileFormat((".feather", ".arrow", ".ipc"), read_feather, ("na_values",)),
 }
 SUFFIXES = {suffix: name for name, declared in FORMATS.items() for suffix in declared.suffixes}

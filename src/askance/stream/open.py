@@ -20,6 +20,8 @@ LOOK_AT = 1 << 16  # bytes
 LINES = 20
 
 _MISSING = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
+_VW_HEAD = re.compile(rb"(?:[-+]?[0-9][0-9.]*(?: [0-9][0-9.]*)? )?(?:'[^\s|]*)? ?\|(?=[^\s|]* [^\s|])")
+_VW_VALUE = re.compile(rb"\|[^\s|]* (?:[^\s|]+ )*[^\s:|]+:[-+]?[0-9.]+(?= [^\s|]|$)")
 _FEATURE = re.compile(rb"[0-9]+:(?:[-+]?[0-9.][0-9.eE+-]*|" + _MISSING + rb")|qid:[^:]*")
 
 
@@ -56,8 +58,8 @@ def open_stream(
         A file; a folder, whose files are played in the order of their names; or ``"-"``, the standard input. What is
         compressed with gzip, bzip2 or xz is decompressed on the way.
     format : str, optional
-        "libsvm", "csv", "tsv", "jsonl", "arff", "npz", "parquet" or "feather"; told by the name or the content unless
-        given.
+        "libsvm", "csv", "tsv", "jsonl", "arff", "npz", "parquet", "vw" or "feather"; told by the name or the content
+        unless given.
     label : str, int or False, optional
         The field with the label, by name or by number. False: there is none. Else it is the field called ``label``,
         ``y``, ``class`` or ``target``, or the last one of a table.
@@ -178,7 +180,14 @@ def format_of(start: bytes, name: str) -> str:
         return "arff"
     if len(start) >= LOOK_AT and len(lines) > 1:
         lines = lines[:-1]  # the last one may be cut off
+    if _looks_like_vw(lines):
+        return "vw"
     return "libsvm" if _looks_like_libsvm(lines) else "csv"
+
+
+def _looks_like_vw(lines: list[bytes]) -> bool:
+    """Whether all lines have a head of numbers, with or without a tag, and features after bars, some with values."""
+    return all(map(_VW_HEAD.match, lines)) and any(map(_VW_VALUE.search, lines))
 
 
 def _looks_like_libsvm(lines: list[bytes]) -> bool:
