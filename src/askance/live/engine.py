@@ -23,6 +23,7 @@ from askance.live.auth import begin_now
 from askance.live.checkpoints import save_checkpoint
 from askance.live.clock import STEP, Clock, span
 from askance.live.config import Config
+from askance.live.dashboard_counts import count_all
 from askance.live.deadlines import follow_clock
 from askance.live.engine_state import EngineState, adopt_model, follow_settings, name_store
 from askance.live.ingest import ReceivedEvent, ingest
@@ -42,7 +43,6 @@ from askance.live.store.database import (
     StoreError,
     StoreFull,
 )
-from askance.live.tallies import count_all
 
 log = logging.getLogger("askance")
 

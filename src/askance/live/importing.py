@@ -36,7 +36,7 @@ Given = tuple[int, str, Any]
 
 def import_items(engine: Engine, items: Iterable[Any], source: str, actor: str) -> dict[str, Any]:
     """Take items in, an event and perhaps its label each; what cannot be used is counted and told. The labels are of
-    ``source``, and the audit log says that ``actor`` brought them."""
+    ``source``, and the activity log says that ``actor`` brought them."""
     done = {"events": 0, "duplicates": 0, "labels": 0, "quarantined": 0, "errors": 0}
     problems: list[dict[str, Any]] = []
     place = 0

@@ -147,7 +147,7 @@ def drop(session: Session, state: EngineState, identifiers: Sequence[str] | None
 
 
 def replay_all(engine: Engine, actor: str) -> dict[str, int]:
-    """Every event once, in transactions of some hundred, for a thread that may wait; the audit log has the sum."""
+    """Every event once, in transactions of some hundred, for a thread that may wait; the activity log has the sum."""
     total, after = {"replayed": 0, "labels": 0, "kept": 0}, 0
     while True:
         done = engine.submit(partial(replay, after=after)).result()
