@@ -26,9 +26,9 @@ from askance.live.config import from_document
 from askance.live.dashboard_counts import count_anew, read_counts
 from askance.live.engine import Engine
 from askance.live.engine_state import first_rows
-from askance.live.ingest import digest_of, read_event
 from askance.live.problems import Problem
 from askance.live.rebuild import compare
+from askance.live.received import digest_of, read_event
 from askance.live.store import open_store
 
 PEOPLE = st.sampled_from(["ana", "ben", "cleo"])

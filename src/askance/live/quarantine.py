@@ -16,9 +16,10 @@ import msgspec
 
 from askance.live.auth import note
 from askance.live.clock import iso
-from askance.live.ingest import ReceivedEvent, take_in
+from askance.live.ingest import take_in
 from askance.live.labels import give_label
 from askance.live.problems import Unusable
+from askance.live.received import ReceivedEvent
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
 from askance.live.store.schema import QuarantineRow
