@@ -18,7 +18,7 @@ LOWEST_TESTS ?= $(addprefix tests/,datasets features metrics quality stream/test
 # Whoever is done takes over tests that wait for the other, so that none is alone at the end with a long file.
 SHARE := -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo serve test test-lowest prove lint audit versions bench docs dist clean
+.PHONY: help demo serve test test-lowest prove lint vulnerabilities versions bench docs dist clean
 
 help:
 	@echo "make demo    set up, then play a generated stream and show what a few labels buy (about a minute)"
@@ -27,7 +27,7 @@ help:
 	@echo "make test-lowest   a part of the tests with the lowest versions that pyproject.toml admits"
 	@echo "make prove   the long proofs: large files, and whatever else takes minutes"
 	@echo "make lint    ruff and mypy"
-	@echo "make audit   look for known vulnerabilities in the installed packages"
+	@echo "make vulnerabilities   look for known vulnerabilities in the installed packages"
 	@echo "make versions   what is installed, newest and lowest"
 	@echo "make bench   measure beside Vowpal Wabbit, river and scikit-learn; writes benchmarks/RESULTS.md"
 	@echo "make docs    build the documentation site, every example executed, into docs/_build/html"
@@ -90,8 +90,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-audit: $(VENV)/.installed-tools
-	$(BIN)/python .ci/audit.py $(BIN)/pip-audit --local
+vulnerabilities: $(VENV)/.installed-tools
+	$(BIN)/python .ci/vulnerabilities.py $(BIN)/pip-audit --local
 
 versions: $(VENV)/.installed-test $(LOWEST)/.installed
 	@echo "newest: $$($(BIN)/python -V), $$($(BIN)/uv pip freeze --quiet --python $(BIN)/python --exclude-editable | paste -sd ' ')"

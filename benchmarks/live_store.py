@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from askance.live.config import is_postgres
+from askance.live.dashboard_counts import count_all
 from askance.live.store import open_store
 from askance.live.store.database import Session
-from askance.live.tallies import count_all
 from benchmarks.live_load import PEOPLE, Connection, event
 
 SETTINGS = """\

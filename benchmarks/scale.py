@@ -24,7 +24,7 @@ from askance.budgets import Rate
 from askance.engines import make_engine
 from askance.experiments import Sweep, worker_pool
 from askance.experiments.play import warm_up
-from askance.learner import sifting, stream_classifier
+from askance.learner import run_stream, sifting
 from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.run import play as play_file
 from benchmarks.measure import load, machine, versions
@@ -163,7 +163,7 @@ class Clocked(sifting.Sifter):
 
 def measure_sifting(repeats: int) -> None:
     """Processor time per event of the plain loop and of the steps of sifting, and what follows for W workers."""
-    stream_classifier.Sifter = Clocked  # type: ignore[misc]
+    run_stream.Sifter = Clocked  # type: ignore[misc]
     print("| stream | algorithm | labels | at once, us | score | decide | learn | rest | W = 2 | 8 | 64 |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     rng = np.random.default_rng(0)

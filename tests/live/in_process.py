@@ -9,8 +9,8 @@ from tests.patience import PATIENCE
 from askance.live.config import from_document, load
 from askance.live.engine import Engine
 from askance.live.engine_state import first_rows
-from askance.live.ingest import read_event
 from askance.live.labels import give_label
+from askance.live.received import read_event
 from askance.live.store import open_store
 
 

@@ -133,10 +133,10 @@ def grow(order):
 
 def set_patience(seconds):
     """Wait so long for a store, in place of the few seconds that suit people."""
-    from askance.live import engine, server, service
+    from askance.live import jobs, server, service
     from askance.live.store import sqlite
 
-    engine.PATIENCE = server.PATIENCE = service.PATIENCE = sqlite.PATIENCE = seconds
+    jobs.PATIENCE = server.PATIENCE = service.PATIENCE = sqlite.PATIENCE = seconds
     with contextlib.suppress(ImportError):  # PostgreSQL's driver
         from askance.live.store import postgres
 

@@ -8,8 +8,8 @@ from tests.live.running import to_half_past
 
 from askance.live.config import is_postgres
 from askance.live.counts import DAY, HOUR, SlidingCounts
+from askance.live.dashboard_counts import count_anew, read_counts
 from askance.live.store import open_store
-from askance.live.tallies import count_anew, read_counts
 
 PEOPLE = {"ana": "label read", "ben": "label", "root": "admin"}
 

@@ -8,8 +8,8 @@ from tests.patience import PATIENCE
 
 from askance.live import answers, corrections, queue
 from askance.live.answers import Submission
-from askance.live.ingest import read_event
 from askance.live.labels import give_label
+from askance.live.received import read_event
 from askance.live.service import Service
 from askance.live.stats import stats
 

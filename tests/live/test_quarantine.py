@@ -16,10 +16,10 @@ from askance.live.doctor import examine_store, remark_on_store
 from askance.live.engine import Engine
 from askance.live.engine_state import first_rows
 from askance.live.importing import import_items
-from askance.live.ingest import read_event
 from askance.live.labels import give_label
 from askance.live.problems import Problem
 from askance.live.rebuild import rebuild, rebuild_offline
+from askance.live.received import read_event
 from askance.live.store import open_store
 
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from askance.live import routes
-from askance.live.ingest import NewEvent, read_event
 from askance.live.openapi import as_markdown, body_of, document
 from askance.live.problems import Problem, attempt
+from askance.live.received import NewEvent, read_event
 from askance.live.routes.answers import AnswersPage, NewLabel
 from askance.live.routes.asks import GiveAnswer, NextAsks, SkipAsk
 from askance.live.routes.quarantine import Drop

@@ -23,13 +23,13 @@ from askance.live import answers, corrections, queue
 from askance.live.answers import Submission
 from askance.live.clock import Clock
 from askance.live.config import from_document
+from askance.live.dashboard_counts import count_anew, read_counts
 from askance.live.engine import Engine
 from askance.live.engine_state import first_rows
-from askance.live.ingest import digest_of, read_event
 from askance.live.problems import Problem
 from askance.live.rebuild import compare
+from askance.live.received import digest_of, read_event
 from askance.live.store import open_store
-from askance.live.tallies import count_anew, read_counts
 
 PEOPLE = st.sampled_from(["ana", "ben", "cleo"])
 LABELS = st.sampled_from([0, 1])

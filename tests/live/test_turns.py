@@ -15,9 +15,10 @@ from tests.patience import PATIENCE, wait_until
 
 from askance.live import engine as engines
 from askance.live import learning
-from askance.live.engine import CHORES, GROUP_BYTES, GROUP_EVENTS, in_parts
-from askance.live.ingest import ReceivedEvent, read_event
+from askance.live.engine import CHORES
+from askance.live.jobs import GROUP_BYTES, GROUP_EVENTS, in_parts
 from askance.live.labels import give_label
+from askance.live.received import ReceivedEvent, read_event
 from askance.live.service import Service
 from askance.live.stats import stats
 

@@ -134,7 +134,7 @@ def test_wrong_bearer_tokens_count_alike_and_say_whose_they_were(guarded):
         assert [ana.get(path).status_code for path in ("/livez", "/login")] == [200, 200]
 
 
-def test_login_and_logout_are_in_the_audit_log(guarded):
+def test_login_and_logout_are_in_the_activity_log(guarded):
     service, secrets = guarded
     with httpx.Client(base_url=service.url, timeout=PATIENCE) as browser:
         browser.post("/login", data={"token": secrets["ana"]})
@@ -143,7 +143,7 @@ def test_login_and_logout_are_in_the_audit_log(guarded):
     assert [entry["action"] for entry in audit(service.client, "login", "logout")] == ["logout", "login"]
 
 
-def test_the_audit_log_can_be_read_to_its_beginning(guarded):
+def test_the_activity_log_can_be_read_to_its_beginning(guarded):
     service, _ = guarded
     for _ in range(4):
         service.post("/v1/model/pause")

@@ -99,7 +99,7 @@ class ReproduceScreen:
         if self.quiet:
             return
         compared = outcome.compare_cells()
-        tally = outcome.tally()
+        counts = outcome.count_by_mark()
         for dataset in dict.fromkeys(one.cell.dataset for one in compared):
             self.out.print()
             preparation = outcome.preparations.get(dataset)
@@ -108,10 +108,10 @@ class ReproduceScreen:
             for table in tables(here, title, self.out.width):
                 self.out.print(table)
         self.out.print()
-        if sum(tally.values()):
+        if sum(counts.values()):
             self.out.print(
-                f"{tally[WITHIN]} of {sum(tally.values())} numbers within two standard deviations of the paper, "
-                f"{tally[ABOVE]} above, {tally[BELOW]} below."
+                f"{counts[WITHIN]} of {sum(counts.values())} numbers within two standard deviations of the paper, "
+                f"{counts[ABOVE]} above, {counts[BELOW]} below."
             )
         differ, tested = outcome.differing()
         if tested:
@@ -127,7 +127,7 @@ class ReproduceScreen:
                 self.out.print(f"{name}: {sentence}" if name else sentence, soft_wrap=True)
         for sentence in outcome.missing.values():
             self.out.print(f"Left out: {sentence}", style="yellow", soft_wrap=True)
-        if sum(tally.values()):
+        if sum(counts.values()):
             self.out.print(LEGEND, style="dim")
         self.out.print(f"{permutations(outcome)}, {outcome.seconds:.0f} s.", style="dim")
         for path in written:

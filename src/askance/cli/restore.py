@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def note_restore(place: str, name: str) -> None:
-    """Say in the audit log of a copy that it takes the store's place."""
+    """Say in the activity log of a copy that it takes the store's place."""
     from askance.live.auth import COMMAND_LINE, note
     from askance.live.store import open_store
 

@@ -43,7 +43,6 @@ class ResultsFile:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = None if path is None else Path(path)
-        self.torn = 0
         """Lines that could not be read."""
         self._known: dict[str, Result] = {}
         self._file: IO[bytes] | None = None
@@ -100,9 +99,7 @@ class ResultsFile:
         line = b"\n"
         for line in file:
             entry = _read_line(line)
-            if entry is None:
-                self.torn += 1
-            else:
+            if entry is not None:
                 yield entry
         if not line.endswith(b"\n"):
             file.write(b"\n")

@@ -22,7 +22,7 @@ MASK = np.uint64(0xFFFFFFFF)
 FIRST, SECOND = np.uint64(0xCC9E2D51), np.uint64(0x1B873593)
 FIVE, ADDEND = np.uint64(5), np.uint64(0xE6546B64)
 MIX_1, MIX_2 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
-S8, S13, S15, S16, S17, S18, S19, S24 = (np.uint64(n) for n in (8, 13, 15, 16, 17, 18, 19, 24))
+S8, S13, S15, S16, S17, S19, S24 = (np.uint64(n) for n in (8, 13, 15, 16, 17, 19, 24))
 
 SPACE, NEWLINE = 32, 10
 

@@ -1,7 +1,7 @@
 """The base class of the classifier: its parts, how they are put together, and how they begin.
 
-``RawActiveClassifier`` lets raw events in, ``StreamClassifier`` adds the methods that people call, and
-``ActiveClassifier`` scikit-learn's contract.
+``RawActiveClassifier`` lets raw events in, ``AskingClassifier`` adds ``ask`` and ``tell``, ``PlayingClassifier`` whole
+streams, ``StreamClassifier`` what is predicted and told of it, and ``ActiveClassifier`` scikit-learn's contract.
 """
 
 from __future__ import annotations

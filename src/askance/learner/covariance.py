@@ -129,7 +129,7 @@ def subtract_pending(state):
     view_covariance(state).n_pending = 0.0
 
 
-def widen_covariance(state: State, share: float) -> None:
+def inflate_covariance(state: State, share: float) -> None:
     """Take S this share of the way back to what it was at first."""
     covariance = view_covariance(state)
     steps = int(covariance.n_pending)

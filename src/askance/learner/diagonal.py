@@ -23,7 +23,7 @@ def margin_and_variance(parameters, state, event):
     return Score(side(margin), margin, variance)
 
 
-def widen_variances(table: np.ndarray, share: float, at_first: float) -> None:
+def inflate_diagonal(table: np.ndarray, share: float, at_first: float) -> None:
     """Take every variance this share of the way back to what it was at first."""
     table[:, VARIANCE] += share * (at_first - table[:, VARIANCE])
 

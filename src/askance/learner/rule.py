@@ -242,7 +242,7 @@ class UpdateRule(Parameterised):
     def inflate_variances(self, state: State, share: float) -> None:
         """Move the variances a share of the way back to what they were before the first answer."""
         raise IncompatibleRules(
-            f"{type(self).__name__} keeps no variances, apart from its weights, that could be widened; it takes new "
+            f"{type(self).__name__} keeps no variances, apart from its weights, that could be inflated; it takes new "
             "answers in as it always did."
         )
 

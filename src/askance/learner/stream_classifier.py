@@ -1,33 +1,24 @@
-"""The classifier's methods: run, ask, tell, partial_fit, predict; scikit-learn's estimator is built on it."""
+"""The classifier without scikit-learn: what it learns from given labels, predicts, explains and tells of itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from datetime import datetime
+from collections.abc import Callable
 from functools import partial
-from itertools import chain
-from time import perf_counter
 from types import MethodType
 from typing import Any, Self
 
 import numpy as np
 
-from askance.calibration.windowed import calibrate, keep_margins
+from askance.calibration.windowed import calibrate
 from askance.deprecation import warn_renamed
-from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, InvalidType
-from askance.learner.base import NO_TIMES, learned_attributes, length_of, not_fitted_yet, parameters_of
-from askance.learner.compiled import CompiledLearner, check_explore
-from askance.learner.events import MOST_FEATURES, SparseEvents, in_pieces
-from askance.learner.labels import MISSING, distinct_known_labels, encode_one, known_in
-from askance.learner.loop import ASKED, MISTAKES, SEEN, UNLABELED, Block, Parameters, Record
+from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.learner.base import learned_attributes, not_fitted_yet, parameters_of
+from askance.learner.events import MOST_FEATURES
+from askance.learner.labels import encode_one
+from askance.learner.loop import ASKED
 from askance.learner.pacing import StreamPace, move_time, stream_pace
-from askance.learner.progress import ProgressBar
-from askance.learner.raw import RawActiveClassifier
-from askance.learner.sifting import Model, Piece, Sifter, check_workers
-from askance.learner.tickets import PendingEvent, Tickets
-from askance.learner.trace import Decision, Trace
+from askance.learner.run_stream import PlayingClassifier
 
 
 class AvailableIf:
@@ -54,340 +45,12 @@ def _model_reports(self: StreamClassifier) -> bool:
     return hasattr(self._rules().update, "report")
 
 
-class StreamClassifier(RawActiveClassifier):
+class StreamClassifier(PlayingClassifier):
     """An ``ActiveClassifier`` without scikit-learn: it plays, asks, learns and predicts, and takes the same parameters.
 
     The commands and the service use it, for scikit-learn takes longer to import than a small file to play. Its events
     are sparse matrices, arrays of numbers, and raw ones.
     """
-
-    # --- playing a stream --------------------------------------------------------------------------------
-
-    def run(
-        self, X: Any, y: Any = None, times: Any = None, *, workers: int | None = None, progress: bool = False
-    ) -> Trace:
-        """Play a stream whose labels are known: predict, ask, and learn from what was asked.
-
-        A second call goes on where the first ended. The result is the same, bit for bit, for any division of the
-        stream into calls, and the same as a loop of ``ask`` and, where asked, ``tell``.
-
-        An event whose label is missing (None, NaN, NA, or a word such as "?" that is none of the classes) is predicted,
-        as by ``predict``, and nothing else: it is not asked, not counted, and changes no decision.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
-            Or, without y, an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after the other.
-        y : array-like of shape (n_events,), or str
-            The labels, or the name of the column that holds them. Only those that are asked for are looked at by the
-            learner.
-        times : array-like of shape (n_events,), optional
-            When each event came, in seconds or as datetimes, which are in UTC unless they have a time zone; budgets by
-            time need it, unless a field has the kind "time".
-        workers : int, optional
-            Sift the stream in rounds: so many threads score the events of a round, a hundredth of those seen before it,
-            by the model as it was when the round began; its answers are learned when it is over. The result is the
-            same, bit for bit, for any number of workers, and the same as ``ask`` for each event and ``tell`` for the
-            answers of a round at its end; it is not that of a run without workers, which learns at once. The end of a
-            call, or of a batch, ends a round. It pays where scoring an event takes long, as with full covariances.
-        progress : bool, default False
-            Show a bar, in a notebook and in a terminal. It changes no decision.
-
-        Notes
-        -----
-        What the fields of raw events are is found from the first 1000 events, those of the first batches, or of the
-        first call if it has fewer. Only in that do calls differ from one call.
-        """
-        workers = workers if workers is None else check_workers(workers)
-        with ProgressBar(None if y is None else length_of(X)) if progress else nullcontext() as bar:
-            if y is None:
-                return self._run_batches(X, bar, workers)
-            return self._run(X, y, times, bar=bar, workers=workers)
-
-    def _run(
-        self,
-        X: Any,
-        y: Any,
-        times: Any = None,
-        classes: Any = None,
-        bar: ProgressBar | None = None,
-        workers: int | None = None,
-    ) -> Trace:
-        """Play some events; ``classes`` are those of the whole stream, if they are known."""
-        tells_time = times is None and self._has_time_field()
-        when = self._times(times) if not tells_time else NO_TIMES
-        rows = length_of(X)
-        if rows is not None and len(when) not in (0, rows):
-            raise InvalidInput(f"there are {len(when)} times for {rows} events.")
-        events, truth = self._read(X, y, classes, may_be_unlabeled=True)
-        if tells_time:
-            when = self._times(events.times)
-        compiled = self._compiled_learner()
-        if workers is not None:
-            compiled.check_can_be_sifted()
-        self._refresh_budget_state(compiled)
-        n = events.n_events
-        is_labeled = truth != MISSING
-        is_complete = bool(is_labeled.all())
-        answers = truth if is_complete else np.where(is_labeled, truth, np.int32(UNLABELED))
-        record = Record(
-            predicted=np.empty(n, np.int32),
-            margin=np.empty(n),
-            variance=np.empty(n if compiled.keeps_variance else 0),
-            probability=np.empty(n),
-            asked=np.empty(n, np.bool_),
-            audit=np.empty(n, np.bool_),
-        )
-        uniforms = self._rng.random(n) if is_complete else np.zeros(n)
-        if not is_complete:
-            uniforms[is_labeled] = self._rng.random(int(is_labeled.sum()))
-        blocks = events.blocks(compiled.preparation)
-        pieces = (
-            Piece(
-                block,
-                when[which] if len(when) else when,
-                uniforms[which],
-                answers[which],
-                record if which == slice(0, n) else Record(*(array[which] for array in record)),
-            )
-            for which, block in (blocks if bar is None else in_pieces(blocks, bar.events_at_once(n)))
-        )
-        if workers is None:
-            seconds = self._play(compiled, pieces, bar)
-        else:
-            sifter = Sifter(compiled, Model(self._state, self._recent, self._budget_state), workers)
-            seconds = sifter.play(pieces, bar)
-        if workers is None and self._state.scores.size == 1:
-            bought = np.flatnonzero(record.asked)
-            keep_margins(self._recent, record.margin[bought], truth[bought], record.probability[bought])
-        self._expire()
-        return Trace(
-            classes=self.classes_,
-            predicted_index=record.predicted,
-            truth_index=truth,
-            margin=record.margin,
-            variance=record.variance,
-            probability=record.probability,
-            asked=record.asked,
-            audit=record.audit,
-            seconds=seconds,
-            margin_is_signed=self._state.scores.size == 1,
-            probabilistic=compiled.probabilistic,
-        )
-
-    def _play(self, compiled: CompiledLearner, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
-        """Play pieces of a stream one event after the other, and return the seconds of the loop."""
-        seconds = 0.0
-        for piece in pieces:
-            began = perf_counter()
-            compiled.play(
-                compiled.parameters, self._state, self._recent, self._budget_state, piece.block, piece.times,
-                piece.uniforms, piece.answers, compiled.weighted, piece.record,
-            )  # fmt: skip
-            seconds += perf_counter() - began
-            if bar is not None:
-                bar.advance(len(piece), int(np.count_nonzero(piece.record.asked)))
-        return seconds
-
-    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | None) -> Trace:
-        """Play pieces of a stream one after the other. What the first ones have to tell is found before they play."""
-        from askance.features.kinds import SAMPLE_ROWS
-        from askance.features.raw import reopen_kinds
-
-        is_new = not hasattr(self, "_state")
-        waiting, held, n_events = batches_of(batches), list[Any](), 0
-        first: list[Any] = []  # raw events, by which kinds are settled
-        label = None
-        while is_new and n_events < SAMPLE_ROWS and (piece := next(waiting, None)) is not None:
-            X, y, times = piece
-            raw = self._raw_events(X)
-            if raw is not None:
-                if isinstance(y, str):
-                    label, y = y, raw.pop(y)
-                first.append(raw)
-            y = self._missing().blank_labels(y, self.classes)
-            held.append((X if raw is None else raw, y, times))
-            n_events += length_of(y) or 0
-        classes = labels_of(held) if held and self.classes is None else None
-        settled = bool(first) and not hasattr(self, "_features")
-        if settled:
-            self._settle_kinds(first)
-            self._remember_label(label)
-        traces: list[Trace] = []
-        try:
-            for X, y, times in chain(held, waiting):
-                traces.append(self._run(X, y, times, None if hasattr(self, "_state") else classes, bar, workers))
-        except BaseException:
-            if settled and not traces:
-                for name in ("_features", "feature_names_in_"):
-                    self.__dict__.pop(name, None)
-            raise
-        if settled:
-            reopen_kinds(self._features, first)
-            self._warn_of_data([(X, y) for X, y, _ in held if X in first])
-        if not traces:
-            raise InvalidInput("there are no batches to play.")
-        return Trace.join(traces)
-
-    def ask(self, x: Any, time: float | datetime | None = None, explore: float | None = None) -> Decision:
-        """Predict one event and decide whether its label is wanted.
-
-        Parameters
-        ----------
-        x : 1-D array-like, 1-row CSR matrix, pair (columns, values), dict, text, or a row of a table
-        time : float or datetime, optional
-            When the event came, in seconds or as a datetime, in UTC unless it has a time zone; budgets by time need it.
-        explore : float in [0, 1], optional
-            In place of the parameter of that name, for this event: a stream may be explored more at some times than at
-            others. It may exceed the share that a budget allows, which holds nevertheless.
-        """
-        explore = explore if explore is None else check_explore(explore)
-        row = self._raw_event(x)
-        if row is None:
-            when = self._times(None if time is None else [time])
-            compiled, block = self._one_event(x)
-        else:
-            compiled, block, when = self._take_event(row, x, time)
-        self._refresh_budget_state(compiled)
-        return self._decide(compiled, block, when, explore)
-
-    def asker(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Callable[[float, float], Decision]:
-        """``ask`` for the rows of a CSR matrix, checked and prepared together: each call, with time and explore, is for
-        the next row. Until the last one nothing else may change a parameter of this classifier, or widen it."""
-        if not hasattr(self, "_state"):
-            self._begin(self._classes_for_one(), self.n_features or int(columns.max(initial=0)) + 1)
-        compiled = self._compiled_learner()
-        self._refresh_budget_state(compiled)
-        events = SparseEvents(starts, columns, values, self.n_features_in_, len(starts) - 1)
-        rows = (
-            Block(block.starts[row : row + 2], block.columns, block.values)
-            for _, block in events.blocks(compiled.preparation)
-            for row in range(len(block.starts) - 1)
-        )
-        when = np.empty(1) if compiled.budget.reads_time else NO_TIMES
-
-        def ask_next(time: float, explore: float) -> Decision:
-            when[:] = time
-            return self._decide(compiled, next(rows), when, explore)
-
-        return ask_next
-
-    def _decide(self, compiled: CompiledLearner, block: Block, when: np.ndarray, explore: float | None) -> Decision:
-        """Play the only event of a block, whose answer may come later."""
-        record, uniform, answer = self._single_event
-        parameters = compiled.parameters
-        if explore is not None:
-            parameters = Parameters(*parameters[:-1], explore)
-        uniform[0] = self._rng.random()
-        compiled.play(
-            parameters, self._state, self._recent, self._budget_state, block, when, uniform, answer,
-            compiled.weighted, record,
-        )  # fmt: skip
-        predicted, asked, chance = record.predicted.item(), record.asked.item(), record.probability.item()
-        ticket = None
-        if asked:
-            ticket = self._tickets.issue(
-                int(self._budget_state.counts[SEEN]), PendingEvent.after(block, predicted, chance), self.max_pending
-            )
-        self._expire()
-        weight = 1.0 / chance if chance > 0.0 else 0.0
-        label, audit = self.classes_.item(predicted), record.audit.item()
-        return Decision(label, record.margin.item(), chance, asked, weight, ticket, audit)
-
-    def tell(
-        self, x: Any = None, y: Any = None, weight: float = 1.0, *, ticket: int | None = None, replace: bool = False
-    ) -> Self:
-        """Learn from an answer, whenever it comes: to a ticket, or to an event given once more.
-
-        By ticket, the answer is judged against the prediction made when the event came, counts with the weight it was
-        asked with, and is learned once: the same answer again changes nothing, another one is refused unless it is to
-        replace the first. A replacement is learned on top, since what was learned cannot be taken back.
-
-        Parameters
-        ----------
-        x : 1-D array-like, 1-row CSR matrix, pair (columns, values), dict, text, or a row of a table
-        y : label
-        weight : float, default 1.0
-            The answer's importance, ``Decision.weight``. Rules that are not weighted learn each answer once,
-            whatever its weight.
-        ticket : int, optional
-            ``Decision.ticket``, in place of ``x`` and ``weight``.
-        replace : bool, default False
-            Whether this answer may correct an earlier one to the same ticket.
-        """
-        if (x is None) == (ticket is None):
-            raise InvalidType("tell needs the event x or its ticket, and not both.")
-        if ticket is not None:
-            if weight != 1.0:
-                raise InvalidType("a ticket has the weight it was asked with; leave weight out.")
-            return self._tell_ticket(ticket, y, replace)
-        if not isinstance(weight, int | float | np.integer | np.floating) or not 0.0 <= weight < np.inf:
-            raise InvalidParameter(f"weight must be a finite number of 0 or more, got {weight!r}.")
-        answer = encode_one(y, self._classes_for_one())
-        row = self._raw_event(x)
-        compiled, block = self._one_event(x) if row is None else self._answered_event(row)
-        self._budget_state.counts[MISTAKES] += self._learn_one(compiled, block, answer, weight)
-        return self
-
-    def _tell_ticket(self, ticket: int, y: Any, replace: bool) -> Self:
-        if not hasattr(self, "_tickets"):
-            raise Tickets().unknown(ticket)
-        self._tickets.known(ticket)
-        self._expire()
-        answer = encode_one(y, self.classes_)
-        compiled = self._compiled_learner()  # refuses what cannot work before anything changes
-        event = self._tickets.open.get(ticket)
-        is_correction = event is None
-        if event is None:
-            if ticket not in self._tickets.answered:
-                raise self._tickets.unknown(ticket)
-            event, before = self._tickets.answered[ticket]
-            if answer == before:
-                return self
-            if not replace:
-                raise ConflictingAnswer(
-                    f"ticket {ticket} was answered {self.classes_.item(before)!r} before; "
-                    f"replace=True makes it {self.classes_.item(answer)!r}."
-                )
-            self._budget_state.counts[MISTAKES] -= event.predicted != before
-            if event.block.columns.size:
-                compiled.update.take_back(self._state, before, event.predicted, event.probability)
-        compiled.update.recall(self._state, event.predicted, is_correction)
-        self._learn_one(compiled, event.block, answer, 1.0 / event.probability)
-        compiled.update.recall(self._state, None)
-        self._budget_state.counts[MISTAKES] += event.predicted != answer
-        self._tickets.close(ticket, answer, self.max_pending)
-        return self
-
-    def _learn_one(self, compiled: CompiledLearner, block: Block, answer: int, weight: float) -> int:
-        importances = np.array([weight], np.float64)
-        weights = importances if compiled.weighted else np.ones(1)
-        answers = np.array([answer], np.int32)
-        return int(
-            compiled.learn_labeled(
-                compiled.parameters.update, self._state, self._recent, block, answers, weights, importances
-            )
-        )
-
-    def _expire(self) -> None:
-        """Drop the tickets that are too old by now."""
-        if self.max_pending_age is not None:
-            self._tickets.expire(self.events_seen_ - self.max_pending_age)
-
-    @property
-    def pending(self) -> list[int]:
-        """The tickets that wait for an answer, oldest first."""
-        return list(self._tickets.open) if hasattr(self, "_tickets") else []
-
-    def answer_to(self, ticket: int) -> Any:
-        """The answer that was learned to a ticket; None while there is none, or once it is dropped."""
-        known = self._tickets.answered.get(ticket) if hasattr(self, "_tickets") else None
-        return None if known is None else self.classes_.item(known.answer)
-
-    def forget(self, ticket: int) -> Self:
-        """Stop waiting for an answer that will not come."""
-        getattr(self, "_tickets", Tickets()).forget(ticket)
-        return self
 
     # --- scikit-learn ------------------------------------------------------------------------------------
 
@@ -568,25 +231,6 @@ class StreamClassifier(RawActiveClassifier):
             raise AttributeError("scores_ exists once the classifier has seen an event.")
         return self._state.scores.copy()
 
-    @property
-    def events_seen_(self) -> int:
-        """How many events were decided on."""
-        return int(self._budget_state.counts[SEEN]) if hasattr(self, "_budget_state") else 0
-
-    @property
-    def labels_asked_(self) -> int:
-        """For how many events the label was asked."""
-        return int(self._budget_state.counts[ASKED]) if hasattr(self, "_budget_state") else 0
-
-    def set_labels_asked(self, asked: int) -> Self:
-        """Set how many labels were really asked, if that differs from what was decided here, as when a stream is played
-        again for which another model asked. Budgets go by this number."""
-        if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 0 <= asked <= self.events_seen_:
-            most = f"{self.events_seen_:,}, the events seen"
-            raise InvalidInput(f"the number of labels asked for is a whole one from 0 to {most}, got {asked!r}.")
-        self._budget_state.counts[ASKED] = asked
-        return self
-
     def move_time(self, time: float, asked: dict[float, int]) -> Self:
         """Set the clock of the events, such as back if it was ahead: budgets by time go on from ``time``. ``asked``
         maps the length of a period, in seconds, to the labels asked in the one that ``time`` lies in."""
@@ -670,25 +314,6 @@ class StreamClassifier(RawActiveClassifier):
         from askance.learner.files import save
 
         save(self, path)
-
-
-def batches_of(batches: Any) -> Iterator[list[Any]]:
-    """The pieces of a stream, each a list of events, labels and times."""
-    is_list = isinstance(batches, list) and all(isinstance(piece, tuple) for piece in batches)
-    if not is_list and not (hasattr(batches, "__iter__") and not hasattr(batches, "__len__")):
-        raise InvalidInput("y is missing; pass the labels, or an iterator of batches (X, y).")
-    for piece in batches:
-        if not isinstance(piece, tuple | list) or len(piece) not in (2, 3):
-            raise InvalidInput(
-                f"each batch is a pair (X, y), or with times (X, y, times), got a {type(piece).__name__}."
-            )
-        yield [*piece, *([None] * (3 - len(piece)))]
-
-
-def labels_of(pieces: Sequence[Sequence[Any]]) -> np.ndarray:
-    """The different labels in some pieces of a stream."""
-    labels = [label for piece in pieces for label in np.asarray(piece[1], dtype=object).tolist()]
-    return distinct_known_labels(known_in(labels, None)[0], "y")
 
 
 def _in_deviations(margin_and_variance: np.ndarray) -> np.ndarray:

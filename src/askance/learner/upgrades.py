@@ -37,7 +37,7 @@ def upgrade(version: int, document: dict[str, Any], arrays: Arrays) -> None:
     document["parameters"] = {name: _with_local_decay(value) for name, value in document["parameters"].items()}
 
 
-def widen_periods(document: dict[str, Any], arrays: Arrays) -> None:
+def lengthen_periods(document: dict[str, Any], arrays: Arrays) -> None:
     """3 to 4: which part of a period it is is found out again with the next event."""
     old = arrays.get("account", np.empty(0))
     if old.size <= STEERING_SIZE:
@@ -96,6 +96,6 @@ def begin_to_watch_for_changes(document: dict[str, Any], arrays: Arrays) -> None
 
 
 STEPS: dict[int, Callable[[dict[str, Any], Arrays], None]] = {
-    3: widen_periods, 4: rename_rules, 5: take_encoder_in, 7: begin_to_watch_for_changes,
+    3: lengthen_periods, 4: rename_rules, 5: take_encoder_in, 7: begin_to_watch_for_changes,
 }  # fmt: skip
 """By the format they begin with. Where a format only has a field more, there is no step (see ``model_fields``)."""

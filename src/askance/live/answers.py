@@ -1,7 +1,7 @@
 """Answers and skips. Every function runs inside a transaction.
 
 An answer is appended and never changed, but for its state (``states.AnswerState``). One's own word may be taken back or
-replaced; somebody else's takes the scope ``review``. Either is in the audit log.
+replaced; somebody else's takes the scope ``review``. Either is in the activity log.
 """
 
 from __future__ import annotations

@@ -41,16 +41,16 @@ class User:
 
 
 COMMAND_LINE = "command line"
-"""Who did it, in the audit log, where somebody used a command on the machine itself."""
+"""Who did it, in the activity log, where somebody used a command on the machine itself."""
 
 EVERYBODY = User("local", SCOPES, "open")
 """Whoever uses the service on this machine, where no token was ever made."""
 
 NOBODY = "nobody"
-"""Whose token was not known, in the audit log."""
+"""Whose token was not known, in the activity log."""
 
 TAKEN_NAMES = (EVERYBODY.name, COMMAND_LINE, NOBODY)
-"""What a token cannot be called: the audit log would not tell who it was."""
+"""What a token cannot be called: the activity log would not tell who it was."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def begin_now(session: Session, now: float) -> None:
 
 
 def note(session: Session, now: float, actor: str, action: str, detail: dict[str, Any]) -> None:
-    """Write into the audit log."""
+    """Write into the activity log."""
     number = int(session.value("SELECT max(seq) FROM audit_log") or 0) + 1
     session.execute(
         "INSERT INTO audit_log (seq, time, actor, action, detail) VALUES (?, ?, ?, ?, ?)",

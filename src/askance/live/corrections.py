@@ -1,4 +1,6 @@
-"""What was said, taken back or replaced: one's own word, or with the scope ``review`` anybody's; the audit log has it.
+"""What was said, taken back or replaced: one's own word, or with the scope ``review`` anybody's.
+
+The activity log has it.
 
 Every function runs inside a transaction.
 """
@@ -8,13 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from askance.live.auth import note
+from askance.live.dashboard_counts import CountedAnswer
 from askance.live.engine_state import EngineState
 from askance.live.problems import Problem
 from askance.live.queue import Ask, find, lease_again
 from askance.live.states import TAKEN_BACK, VALID, AnswerKind, AnswerState, AskState, SkipReason, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
-from askance.live.tallies import CountedAnswer
 from askance.live.transitions import move_answer, move_ask
 
 UNDOABLE = 50
@@ -67,7 +69,7 @@ def remember(
     session: Session, state: EngineState, actor: str, action: str, event: str, ask: int | None,
     before: list[dict[str, Any]], after: dict[str, Any] | None,
 ) -> None:  # fmt: skip
-    """Write into the audit log what was said of an event, and what holds instead."""
+    """Write into the activity log what was said of an event, and what holds instead."""
     note(session, state.clock.now(), actor, action, {"event": event, "ask": ask, "before": before, "after": after})
 
 

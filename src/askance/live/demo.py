@@ -18,8 +18,8 @@ from askance.live.answers import Submission
 from askance.live.config import from_document
 from askance.live.engine import Engine
 from askance.live.engine_state import EngineState, first_rows
-from askance.live.ingest import digest_of, read_event
 from askance.live.problems import Problem
+from askance.live.received import digest_of, read_event
 from askance.live.server import serve
 from askance.live.service import Service
 from askance.live.store import open_store

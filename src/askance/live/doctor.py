@@ -8,13 +8,13 @@ import stat
 from askance.live.checkpoints import OtherSettings, checkpoints, read_checkpoint, stored_start
 from askance.live.clock import STEP, Clock, iso, span
 from askance.live.config import Config, is_postgres
+from askance.live.dashboard_counts import count_anew, is_counted, read_counts
 from askance.live.engine_state import check_model
 from askance.live.problems import StartError
 from askance.live.quarantine import examine, remarks
 from askance.live.rebuild import compare
 from askance.live.states import AnswerState
 from askance.live.store.database import Database, Session
-from askance.live.tallies import count_anew, is_counted, read_counts
 
 
 def examine_store(database: Database, config: Config, deep: bool = False) -> list[str]:
@@ -28,7 +28,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
     if room is not None and room < config.server.disk_reserve:
         findings.append(f"only {room:,} bytes are free beside {database.place!r}; make room.")
     with database.read() as session:
-        findings += _log(session) + _tallies(session) + examine(session)
+        findings += _log(session) + _counts(session) + examine(session)
         try:
             check_model(session, config)
             stored_start(session, config)
@@ -68,7 +68,7 @@ def _log(session: Session) -> list[str]:
     return findings
 
 
-def _tallies(session: Session) -> list[str]:
+def _counts(session: Session) -> list[str]:
     if not is_counted(session) or read_counts(session) == count_anew(session):
         return []
     return ["the counts that the dashboard shows differ from the rows; run 'askance rebuild', which counts anew."]

@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -23,16 +23,18 @@ from askance.live.auth import begin_now
 from askance.live.checkpoints import save_checkpoint
 from askance.live.clock import STEP, Clock, span
 from askance.live.config import Config
+from askance.live.dashboard_counts import count_all
 from askance.live.deadlines import follow_clock
 from askance.live.engine_state import EngineState, adopt_model, follow_settings, name_store
-from askance.live.ingest import ReceivedEvent, ingest
+from askance.live.ingest import ingest
+from askance.live.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
 from askance.live.learner import Answer, Decided, Incoming, Learner
 from askance.live.learning import learn_due
 from askance.live.memory import give_back
 from askance.live.problems import Problem
+from askance.live.received import ReceivedEvent
 from askance.live.start import Start
 from askance.live.store.database import (
-    PATIENCE,
     PAUSE,
     CommitUnknown,
     Database,
@@ -42,45 +44,13 @@ from askance.live.store.database import (
     StoreError,
     StoreFull,
 )
-from askance.live.tallies import count_all
 
 log = logging.getLogger("askance")
 
-GROUP_EVENTS = 256  # events in one transaction: more would keep people waiting for their next question
-GROUP_BYTES = 256_000  # of events in one transaction, unless one has more: encoding takes time by their bytes
-GROUP_JOBS = 256
 ENOUGH = 0.1  # seconds of other jobs in one transaction; the rest waits for the next
 SWEEP = 1.0  # seconds between looks for overdue leases
 FULL_PAUSE = 1.0  # seconds after a full disk before the next try
 CHORE_PAUSE = 10.0  # seconds before a chore that failed is tried again
-
-Work = Callable[[Session, EngineState], Any]
-
-
-class Job:
-    """Something to be done in a transaction; ``future`` gets what came of it."""
-
-    __slots__ = ("events", "future", "size", "until", "work")
-
-    def __init__(self, work: Work | None, events: list[ReceivedEvent] | None = None) -> None:
-        self.work, self.events = work, events
-        self.size = sum(len(event.text) for event in events or ())
-        self.future: Future[Any] = Future()
-        self.until = time.monotonic() + PATIENCE  # so long it waits for a store that is away
-
-
-def in_parts(events: Sequence[ReceivedEvent]) -> Iterator[list[ReceivedEvent]]:
-    """Events in groups that one transaction takes, in their order."""
-    part: list[ReceivedEvent] = []
-    size = 0
-    for event in events:
-        if part and (len(part) == GROUP_EVENTS or size + len(event.text) > GROUP_BYTES):
-            yield part
-            part, size = [], 0
-        part.append(event)
-        size += len(event.text)
-    if part:
-        yield part
 
 
 class Committed(NamedTuple):

@@ -11,7 +11,7 @@ import msgspec
 
 from askance.features.rows import flatten
 from askance.live.clock import iso
-from askance.live.ingest import as_json
+from askance.live.received import as_json
 from askance.live.states import VALID, one_of
 from askance.live.store.database import Session
 from askance.live.store.schema import AnswerRow, EventRow, Exported, Form, exported_fields

@@ -13,14 +13,15 @@ from typing import Any, TextIO
 from askance.errors import InvalidInput
 from askance.live.auth import note
 from askance.live.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
-from askance.live.engine import GROUP_BYTES, Engine, in_parts
+from askance.live.engine import Engine
 from askance.live.engine_state import EngineState
 from askance.live.export import as_item_again, begins_as_our_csv, is_our_csv
-from askance.live.ingest import ReceivedEvent, as_json, read_event
+from askance.live.jobs import GROUP_BYTES, in_parts
 from askance.live.labels import class_of, give_label
 from askance.live.problems import Problem, attempt
 from askance.live.quarantine import keep_label
 from askance.live.quarantine_state import is_quarantined
+from askance.live.received import ReceivedEvent, as_json, read_event
 from askance.live.store.database import Session
 from askance.stream.buffer import BYTE_ORDER_MARK
 from askance.stream.encoding import recode
@@ -36,7 +37,7 @@ Given = tuple[int, str, Any]
 
 def import_items(engine: Engine, items: Iterable[Any], source: str, actor: str) -> dict[str, Any]:
     """Take items in, an event and perhaps its label each; what cannot be used is counted and told. The labels are of
-    ``source``, and the audit log says that ``actor`` brought them."""
+    ``source``, and the activity log says that ``actor`` brought them."""
     done = {"events": 0, "duplicates": 0, "labels": 0, "quarantined": 0, "errors": 0}
     problems: list[dict[str, Any]] = []
     place = 0

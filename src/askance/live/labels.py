@@ -10,9 +10,9 @@ from askance.live.answers import MADE_HERE, Submission, find_response, store
 from askance.live.clock import iso
 from askance.live.corrections import VALID_OF_EVENT, called_bad_by, need_review, remember, take_back
 from askance.live.engine_state import EngineState
-from askance.live.ingest import digest_of
 from askance.live.problems import Problem
 from askance.live.queue import Ask, find
+from askance.live.received import digest_of
 from askance.live.states import KEPT, AnswerKind, AnswerState, AskState, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query

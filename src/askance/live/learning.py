@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+from askance.live.dashboard_counts import CountedAnswer
 from askance.live.engine_state import EngineState, next_due
 from askance.live.learner import Answer
 from askance.live.states import AnswerState
 from askance.live.store.database import Session
 from askance.live.store.rows import Query, insert
 from askance.live.store.schema import LearnedRow
-from askance.live.tallies import CountedAnswer
 from askance.live.transitions import move_answer
 
 AT_ONCE = 100

@@ -16,9 +16,10 @@ import msgspec
 
 from askance.live.auth import note
 from askance.live.clock import iso
-from askance.live.ingest import ReceivedEvent, take_in
+from askance.live.ingest import take_in
 from askance.live.labels import give_label
 from askance.live.problems import Unusable
+from askance.live.received import ReceivedEvent
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
 from askance.live.store.schema import QuarantineRow
@@ -147,7 +148,7 @@ def drop(session: Session, state: EngineState, identifiers: Sequence[str] | None
 
 
 def replay_all(engine: Engine, actor: str) -> dict[str, int]:
-    """Every event once, in transactions of some hundred, for a thread that may wait; the audit log has the sum."""
+    """Every event once, in transactions of some hundred, for a thread that may wait; the activity log has the sum."""
     total, after = {"replayed": 0, "labels": 0, "kept": 0}, 0
     while True:
         done = engine.submit(partial(replay, after=after)).result()

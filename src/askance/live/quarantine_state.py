@@ -14,8 +14,8 @@ from askance.live.store.schema import QuarantineRow
 
 if TYPE_CHECKING:
     from askance.live.config import ServerSettings
-    from askance.live.ingest import ReceivedEvent
     from askance.live.learner import Learner
+    from askance.live.received import ReceivedEvent
 
 NAME = "quarantine"
 CODE = "quarantined"

@@ -16,13 +16,13 @@ from askance.live.checkpoints import (
 )
 from askance.live.clock import Clock
 from askance.live.config import Config
+from askance.live.dashboard_counts import count_all
 from askance.live.engine import Engine
 from askance.live.engine_state import UPSERT, EngineState, adopt_model, check_model, stored_model
 from askance.live.learner import Learner
 from askance.live.replay import last_seq, replay, taken_back
 from askance.live.start import start_from_file
 from askance.live.store.database import Database, Session
-from askance.live.tallies import count_all
 
 
 def rebuild(engine: Engine, actor: str) -> dict[str, Any]:

@@ -318,7 +318,7 @@ class Service:
         try:  # nobody waits for it, so that the answer takes the same time whatever the store does
             self.engine.submit(lambda session, state: note(session, state.clock.now(), actor, action, detail))
         except Problem as problem:
-            log.warning("not in the audit log: %s", problem)
+            log.warning("not in the activity log: %s", problem)
 
     def _same_store(self, headers: dict[bytes, bytes]) -> None:
         """What a page kept for one store must not reach another that has taken its address since."""

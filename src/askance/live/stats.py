@@ -15,6 +15,7 @@ from askance.learner.budget_kinds import DAY, HOUR
 from askance.live.answers import SKIPS
 from askance.live.clock import iso
 from askance.live.counts import COUNTED, empty_counts, minutes_between
+from askance.live.dashboard_counts import DashboardCounts
 from askance.live.engine_state import EngineState
 from askance.live.exploration import AUDIT, COLD_START
 from askance.live.quality_tracker import ENOUGH, WINDOW, QualityTracker, round_quality
@@ -24,7 +25,6 @@ from askance.live.spending import spending
 from askance.live.states import IN_PLAY, KEPT, OVER, VALID, AnswerKind, AnswerState, AskState, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
-from askance.live.tallies import Tallies
 from askance.quality import Quality
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
     (totals, learned), classes = engine.committed, state.classes
     minutes = minutes_between(session, int(now // 60) - RECENT_MINUTES + 1, int(now // 60), len(classes))
     reasons = service.ready()
-    tallies, last = Tallies(session), last_answers(session)
+    counts, last = DashboardCounts(session), last_answers(session)
     return {
         "time": iso(now),
         "title": service.config.title,
@@ -86,10 +86,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
             "most_fields": service.config.server.fields,
         },
         "quarantine": _quarantine(session, state),
-        "queue": _queue(session, tallies, now),
+        "queue": _queue(session, counts, now),
         "budget": {**spending(state, now), "head": int(HEAD)},
-        "labels": _labels(tallies, state, last),
-        "accuracy": _accuracy(tallies, state),
+        "labels": _labels(counts, state, last),
+        "accuracy": _accuracy(counts, state),
         "quality": {"overall": state.overall.to_dict(), "recent": {**state.recent.to_dict(), "window": WINDOW}},
         "classes_mix": {
             "predicted": by_class(state, totals["predicted"]),
@@ -97,10 +97,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
                 state, [sum(row["predicted"][place] for _, row in minutes) for place in range(len(classes))]
             ),
         },
-        "confusion": _confusion(tallies, state),
+        "confusion": _confusion(counts, state),
         "calibration": _calibration(last),
         "drift": drift(state.learner.tracker),
-        "people": _people(session, tallies, last, now),
+        "people": _people(session, counts, last, now),
         "latency_ms": service.metrics.latencies(),
     }
 
@@ -123,8 +123,8 @@ def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
     return {label: values[state.place_of[label]] for label in state.config.classes}
 
 
-def _queue(session: Session, tallies: Tallies, now: float) -> dict[str, Any]:
-    found: dict[str, Any] = {**lengths(session), **{state.value: tallies.number("ask", state) for state in OVER}}
+def _queue(session: Session, counts: DashboardCounts, now: float) -> dict[str, Any]:
+    found: dict[str, Any] = {**lengths(session), **{state.value: counts.number("ask", state) for state in OVER}}
     waiting = found[AskState.OPEN] + found[AskState.LEASED]
     oldest = session.value(CREATED, (1, 0))
     middle = session.all(CREATED, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []
@@ -165,16 +165,16 @@ def last_answers(session: Session) -> list[RecentAnswer]:
     return LAST_ANSWERS.all(session, (RECENT,))
 
 
-def _labels(tallies: Tallies, state: EngineState, last: list[RecentAnswer]) -> dict[str, Any]:
-    per_class, kinds = tallies.by("label"), tallies.by("why")
+def _labels(counts: DashboardCounts, state: EngineState, last: list[RecentAnswer]) -> dict[str, Any]:
+    per_class, kinds = counts.by("label"), counts.by("why")
     delays = sorted(max(0.0, row.delay) for row in last if row.is_valid)
     return {
         "total": per_class.total(),
         "audit": kinds[AUDIT],
         "cold_start": kinds[COLD_START],
         "per_class": by_class(state, [per_class[place] for place in range(len(state.classes))]),
-        "extra": tallies.number("extra"),
-        "skipped": {reason: tallies.number("skip", reason) for reason in SKIPS},
+        "extra": counts.number("extra"),
+        "skipped": {reason: counts.number("skip", reason) for reason in SKIPS},
         "delay_seconds": {
             "median": round(median(delays), 2) if delays else None,
             "p90": round(delays[int(0.9 * len(delays))], 2) if delays else None,
@@ -182,14 +182,14 @@ def _labels(tallies: Tallies, state: EngineState, last: list[RecentAnswer]) -> d
     }
 
 
-def _accuracy(tallies: Tallies, state: EngineState) -> dict[str, Any]:
+def _accuracy(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
     """Of all events, estimated by the answers and the probabilities they were asked with; and who always says one.
 
     The headline is about the last events where enough of them are answered, else about all; it says nothing before.
     """
     overall, recent = state.overall, state.recent
     shown = state.headline
-    answered = tallies.by("label", "predicted")
+    answered = counts.by("label", "predicted")
     return {
         "headline": {
             **round_quality(shown),
@@ -217,15 +217,15 @@ def baseline(quality: Quality) -> dict[str, Any]:
     return {"label": label, "estimate": round(quality.shares[label], 6)}
 
 
-def _confusion(tallies: Tallies, state: EngineState) -> dict[str, Any]:
+def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
     """Truth by prediction: over the audits, and over all labels."""
     shown = {state.place_of[label]: place for place, label in enumerate(state.config.classes)}
 
     def table(**wanted: Any) -> list[list[int]]:
-        counts = [[0] * len(shown) for _ in shown]
-        for (truth, predicted), n in tallies.by("label", "predicted", **wanted).items():
-            counts[shown[truth]][shown[predicted]] = n
-        return counts
+        matrix = [[0] * len(shown) for _ in shown]
+        for (truth, predicted), n in counts.by("label", "predicted", **wanted).items():
+            matrix[shown[truth]][shown[predicted]] = n
+        return matrix
 
     return {"labels": state.config.classes, "audit": table(why=AUDIT), "all": table()}
 
@@ -258,21 +258,21 @@ def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:
     ]
 
 
-def _people(session: Session, tallies: Tallies, last: list[RecentAnswer], now: float) -> list[dict[str, Any]]:
+def _people(session: Session, counts: DashboardCounts, last: list[RecentAnswer], now: float) -> list[dict[str, Any]]:
     times: dict[str, list[int]] = {}
     for row in last:
         if row.ms is not None:
             times.setdefault(row.annotator, []).append(row.ms)
     agreement = _agreement(session)
-    names = tallies.of.get("labels", {}).keys() | tallies.of.get("skips", {}).keys()
-    shown = sorted(names, key=lambda name: (-tallies.number("labels", name), name))[:MOST_PEOPLE]
+    names = counts.of.get("labels", {}).keys() | counts.of.get("skips", {}).keys()
+    shown = sorted(names, key=lambda name: (-counts.number("labels", name), name))[:MOST_PEOPLE]
     return [
         {
             "name": name,
-            "labels": tallies.number("labels", name),
+            "labels": counts.number("labels", name),
             "last_hour": int(session.value(LAST_HOUR, (name, now - HOUR, now))),
             "median_seconds": round(median(times[name]) / 1000, 2) if name in times else None,
-            "skips": tallies.number("skips", name),
+            "skips": counts.number("skips", name),
             "agreement": agreement.get(name),
         }
         for name in shown

@@ -2,7 +2,7 @@
 
 A valid token is never held up, whoever else sends wrong ones from the same address: it is looked up first. The lookup
 goes by the token's hash, so the time it takes says nothing about any token; and the answer is the same for one that is
-unknown, expired or revoked. What is limited is the noise: answers, log lines, and rows of the audit log.
+unknown, expired or revoked. What is limited is the noise: answers, log lines, and rows of the activity log.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from askance.live.dashboard_counts import CountedAnswer, count_answer, count_asks
 from askance.live.states import AnswerState, AskState, check_answer_move, check_ask_move, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import insert
 from askance.live.store.schema import AnswerRow, AskRow
-from askance.live.tallies import CountedAnswer, count_answer, count_asks
 
 if TYPE_CHECKING:
     from askance.live.queue import Ask
@@ -45,7 +45,7 @@ def move_ask(
 class MoveOfAsks:
     """A change of state of all questions for which a condition holds, whoever holds them.
 
-    Of several states that they may have had, none is counted in the tallies.
+    Of several states that they may have had, none is counted for the dashboard.
     """
 
     def __init__(self, before: Sequence[AskState], after: AskState, where: str) -> None:

@@ -110,9 +110,9 @@ def averages(counts: StratumCounts, level: float) -> dict[str, Estimate]:
     rare = np.array([np.sqrt((below**2).sum()), np.sqrt((above**2).sum())])
     part = 2.0 * events / np.where(both > 0.0, both, 1.0)  # F1_k = recall_k 2 R_k / (R_k + P_k)
     rare_f1 = np.array([np.sqrt(((below * part) ** 2).sum()), np.sqrt(((above * part) ** 2).sum())])
-    macro = limits(recall.mean(), cells.deviation(by_recall / classes), rare / classes, z)
-    balanced = limits(recall.sum() / count, cells.deviation(by_recall / count), rare / count, z)
-    macro_f1 = limits(f1.mean(), cells.deviation(by_f1 / classes), rare_f1 / classes, z)
+    macro = interval_of_share(recall.mean(), cells.deviation(by_recall / classes), rare / classes, z)
+    balanced = interval_of_share(recall.sum() / count, cells.deviation(by_recall / count), rare / count, z)
+    macro_f1 = interval_of_share(f1.mean(), cells.deviation(by_f1 / classes), rare_f1 / classes, z)
     # A class that was never seen may have occurred nevertheless, with a recall of 0 or 1.
     some = int(occurs.sum()) / (int(occurs.sum()) + unanswered) if unanswered else 1.0
     return {
@@ -122,7 +122,7 @@ def averages(counts: StratumCounts, level: float) -> dict[str, Estimate]:
     }
 
 
-def limits(value: Any, deviation: tuple[float, float], rare: Numbers, z: float) -> Estimate:
+def interval_of_share(value: Any, deviation: tuple[float, float], rare: Numbers, z: float) -> Estimate:
     """The interval of a share v with standard deviation sigma, widened by rare classes and by what is unknown.
 
         logit(low), logit(high) = logit(v) -+ z sigma / (v (1 - v))

@@ -164,12 +164,12 @@ class Ledger:
         if not events:
             return {"accuracy": UNKNOWN}
         fewest, most = sequence.mistakes(slice(None), alpha)
-        limits = {"accuracy": (1.0 - most / events, 1.0 - fewest / events)}
+        intervals = {"accuracy": (1.0 - most / events, 1.0 - fewest / events)}
         if len(settings.classes) == 2:
             predicted = sequence.events if settings.positive == 1 else sequence.events[::-1]
             flip = slice(None) if settings.positive == 1 else slice(None, None, -1)
             for name, formula in formulas(predicted[0], predicted[1], settings.weights).items():
-                limits[name] = rectangle(lambda wrong, formula=formula: formula(wrong[..., flip]), sequence, alpha)
+                intervals[name] = rectangle(lambda wrong, formula=formula: formula(wrong[..., flip]), sequence, alpha)
         return {
-            name: Estimate(min(max(once[name].value, low), high), low, high) for name, (low, high) in limits.items()
+            name: Estimate(min(max(once[name].value, low), high), low, high) for name, (low, high) in intervals.items()
         }

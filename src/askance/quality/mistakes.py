@@ -25,7 +25,7 @@ from askance.quality.ask_bins import SQUARE_UNIT, UNIT
 from askance.quality.result import Estimate
 from askance.quality.stratum_counts import StratumCounts
 from askance.quality.stratum_weights import StratumWeights
-from askance.quality.unanswered import UnansweredMistakes, combine_limits, estimate_unanswered
+from askance.quality.unanswered import UnansweredMistakes, combine_intervals, estimate_unanswered
 
 UNKNOWN = Estimate(float("nan"), 0.0, 1.0)
 ESTIMATED = sorted(
@@ -70,7 +70,7 @@ class Mistakes:
 
     def estimate(self, metric: Any) -> Estimate:
         """Value and limits of a metric, a function of the mistakes ``[..., column]``."""
-        return Estimate(*combine_limits(lambda wrong: metric(wrong.sum(axis=-1)), self.unanswered, self.seen))
+        return Estimate(*combine_intervals(lambda wrong: metric(wrong.sum(axis=-1)), self.unanswered, self.seen))
 
 
 def accuracy(mistakes: Mistakes) -> Estimate:

@@ -102,21 +102,21 @@ def pool_shares(mistakes: Numbers, size: Numbers) -> Numbers:
     return shares
 
 
-def combine_limits(
+def combine_intervals(
     metric: Callable[[Any], Any], groups: UnansweredMistakes, seen: Numbers
 ) -> tuple[float, float, float]:
     """Value and limits of ``metric``, a function of the mistakes per group ``[..., column, ask_bin]``.
 
     The lower limit is the lower one of those around ``fewest`` and around ``most``; the upper one is the higher."""
     value = float(metric(seen + groups.value))
-    best = limits_around(metric, groups, groups.fewest, groups.fewest > groups.low, seen)
-    worst = limits_around(metric, groups, groups.most, groups.most < groups.high, seen)
+    best = interval_around(metric, groups, groups.fewest, groups.fewest > groups.low, seen)
+    worst = interval_around(metric, groups, groups.most, groups.most < groups.high, seen)
     # A metric cannot move further than with all groups at their limits at once.
     least, most = sorted((float(metric(seen + groups.low)), float(metric(seen + groups.high))))
     return value, min(max(min(best[0], worst[0]), least), value), max(min(max(best[1], worst[1]), most), value)
 
 
-def limits_around(
+def interval_around(
     metric: Callable[[Any], Any], groups: UnansweredMistakes, middle: Numbers, moving: NDArray[np.bool_], seen: Numbers
 ) -> tuple[float, float]:
     """f - sqrt(sum min(0, d)^2) and f + sqrt(sum max(0, d)^2), for the changes d of the metric f at ``middle`` when one

@@ -31,7 +31,7 @@ EXACT_INTEGERS = np.uint64(2**53)
 EXACT_TENS = 22
 
 TEN = np.uint64(10)
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+ONE, THREE = np.uint64(1), np.uint64(3)
 LOW_HALF, HALF = np.uint64(2**32 - 1), np.uint64(32)
 ALL_ONES = np.uint64(2**64 - 1)
 UNDECIDED_BITS = np.uint64(2**64 - 1 >> 55)

@@ -17,7 +17,7 @@ def cell(algorithm, *values, dataset="svmguide1", setting="10 %", metric="f1", n
 def test_a_number_is_marked_by_its_distance_from_the_print():
     result = outcome(cell("PEA", 0.84, 0.84), cell("RPE", 0.9, 0.9), cell("RPA", 0.7, 0.7), cell("new", 0.5))
     assert [one.mark for one in result.compare_cells()] == ["within", "above", "below", ""]
-    assert result.tally() == {"within": 1, "above": 1, "below": 1}
+    assert result.count_by_mark() == {"within": 1, "above": 1, "below": 1}
 
 
 def test_means_are_compared_by_the_test_of_welch():

@@ -40,7 +40,7 @@ def test_perceptrons_and_hard_margins_on_svmguide1_are_within_two_standard_devia
     needs("svmguide1")
     experiment = only_for(find("paper1-table2"), "PEA", "RPE", "RPA", "PAA")
     outcome = run(experiment, only=["svmguide1"], permutations=10, workers=1)
-    assert outcome.tally() == {"within": 8, "above": 0, "below": 0}
+    assert outcome.count_by_mark() == {"within": 8, "above": 0, "below": 0}
     assert all(verdict.holds for verdict in outcome.verdicts())
 
 

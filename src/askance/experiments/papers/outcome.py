@@ -114,7 +114,7 @@ class Outcome:
         printed = expected(self.experiment.key)
         return [Compared(cell, printed.get(_key(cell)), self.experiment.runs) for cell in self.cells]
 
-    def tally(self) -> dict[str, int]:
+    def count_by_mark(self) -> dict[str, int]:
         """How many of the compared numbers lie within two standard deviations of the print, above and below."""
         marks = [compared.mark for compared in self.compare_cells()]
         return {mark: marks.count(mark) for mark in (WITHIN, ABOVE, BELOW)}
@@ -184,7 +184,7 @@ class Outcome:
             "permutations": self.permutations,
             "seconds": self.seconds,
             "rows": rows,
-            "tally": self.tally(),
+            "tally": self.count_by_mark(),
             "differing": self.differing(),
             "claims": verdicts,
             "missing": self.missing,

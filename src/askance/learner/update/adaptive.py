@@ -37,8 +37,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from askance.learner.covariance import PRODUCT, multiply, quadratic_form, shrink, start_covariance, widen_covariance
-from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of, widen_variances
+from askance.learner.covariance import PRODUCT, inflate_covariance, multiply, quadratic_form, shrink, start_covariance
+from askance.learner.diagonal import VARIANCE, forget_variances, inflate_diagonal, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, dot, linear_margin, side, sign
 from askance.learner.state import Score, State
@@ -168,7 +168,7 @@ class FullCovariance(UpdateRule):
         return start_covariance(type(self).__name__, n_features, 1.0)
 
     def inflate_variances(self, state: State, share: float) -> None:
-        widen_covariance(state, share)
+        inflate_covariance(state, share)
 
 
 class DiagonalCovariance(UpdateRule):
@@ -178,7 +178,7 @@ class DiagonalCovariance(UpdateRule):
         return (0.0, 1.0)
 
     def inflate_variances(self, state: State, share: float) -> None:
-        widen_variances(state.table, share, 1.0)
+        inflate_diagonal(state.table, share, 1.0)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import ClassVar
 
-from askance.learner.diagonal import VARIANCE, forget_variances, margin_and_variance, variance_of, widen_variances
+from askance.learner.diagonal import VARIANCE, forget_variances, inflate_diagonal, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, linear_margin, sign
 from askance.learner.state import State
@@ -102,4 +102,4 @@ class ConfidenceWeighted(UpdateRule):
         return (0.0, 1.0)
 
     def inflate_variances(self, state: State, share: float) -> None:
-        widen_variances(state.table, share, 1.0)
+        inflate_diagonal(state.table, share, 1.0)

@@ -52,8 +52,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from askance.learner.covariance import PRODUCT, multiply, shrink, start_covariance, widen_covariance
-from askance.learner.diagonal import VARIANCE, margin_and_variance, variance_of, widen_variances
+from askance.learner.covariance import PRODUCT, inflate_covariance, multiply, shrink, start_covariance
+from askance.learner.diagonal import VARIANCE, inflate_diagonal, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, positive, share
 from askance.learner.sparse import WEIGHT, column_at, side, sign
 from askance.learner.state import Event, Score, State, fresh_state
@@ -241,7 +241,7 @@ class Probit(UpdateRule):
         if self.is_fading:
             every = np.arange(len(state.table))
             fade_variances(self.parameters(), state, Event(every, every, 0, len(every)))
-        widen_variances(state.table, share, self.prior_variance)
+        inflate_diagonal(state.table, share, self.prior_variance)
 
 
 @dataclass
@@ -285,4 +285,4 @@ class ProbitFull(UpdateRule):
         return start_covariance(type(self).__name__, n_features, self.prior_variance)
 
     def inflate_variances(self, state: State, share: float) -> None:
-        widen_covariance(state, share)
+        inflate_covariance(state, share)

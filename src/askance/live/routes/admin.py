@@ -19,20 +19,20 @@ from askance.live.service import Service
 from askance.live.store.database import Session
 
 Entry = TypedDict("Entry", {"seq": int, "time": str, "actor": str, "action": str, "detail": dict[str, Any]})
-AuditLog = TypedDict("AuditLog", {"entries": list[Entry], "next": str | None})
+ActivityLog = TypedDict("ActivityLog", {"entries": list[Entry], "next": str | None})
 ModelState = TypedDict(
     "ModelState", {"paused": bool, "model": int, "left_out": NotRequired[int], "digest": NotRequired[str]}
 )
 
 
-class AuditPage(Paging):
-    """Which entries of the audit log."""
+class ActivityPage(Paging):
+    """Which entries of the activity log."""
 
     limit: Annotated[int, Meta(ge=1, le=1000, description="How many.")] = 200
 
 
 @route("GET", "/v1/audit", "admin")
-async def audit(service: Service, request: Request, query: AuditPage) -> AuditLog:
+async def audit(service: Service, request: Request, query: ActivityPage) -> ActivityLog:
     """Who did what: tokens, logins, what was replaced or taken back, pauses, rebuilds, imports; newest first."""
     limit, before = query.limit, int(query.cursor or NEWEST)
     rows = await service.read(

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from askance.live import answers, queue
 from askance.live.answers import Submission
-from askance.live.ingest import digest_of
 from askance.live.labels import class_of
+from askance.live.received import digest_of
 from askance.live.routing import Request, route
 from askance.live.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
 from askance.live.service import Service

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from askance.errors import InvalidInput
 from askance.live.clock import iso
-from askance.live.engine import in_parts
 from askance.live.engine_state import EngineState
-from askance.live.ingest import NewEvent, ReceivedEvent, check_event
+from askance.live.jobs import in_parts
 from askance.live.problems import Problem, attempt
 from askance.live.quarantine_state import is_quarantined
 from askance.live.queue import BY_NUMBER, reason
+from askance.live.received import NewEvent, ReceivedEvent, check_event
 from askance.live.routes.answers import Answer, answers_of_event
 from askance.live.routing import Items, Request, do_in_turn, json_response, route
 from askance.live.service import Service

@@ -145,7 +145,7 @@ def count_all(session: Session, anew: bool = False) -> None:
     _add(session, {**count_anew(session), ("counted", ""): 1})
 
 
-class Tallies:
+class DashboardCounts:
     """The counts, read once."""
 
     def __init__(self, session: Session) -> None:

@@ -23,11 +23,11 @@ def judge(report: dict) -> tuple[int, str]:
     if found:
         return 1, "\n".join(["known vulnerabilities:", *found])
     if not looked_up:
-        return 0, "audit: the database of vulnerabilities could not be reached, so nothing was looked up."
+        return 0, "vulnerabilities: the database of vulnerabilities could not be reached, so nothing was looked up."
     unknown = [package["name"] for package in packages if "skip_reason" in package]
     return (
         0,
-        f"audit: no known vulnerability in {len(looked_up)} packages; not looked up: {', '.join(unknown) or 'none'}.",
+        f"vulnerabilities: none known in {len(looked_up)} packages; not looked up: {', '.join(unknown) or 'none'}.",
     )
 
 

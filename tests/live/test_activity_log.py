@@ -1,4 +1,4 @@
-"""The audit log: what was done on the command line stands beside what was done over HTTP."""
+"""The activity log: what was done on the command line stands beside what was done over HTTP."""
 
 import pytest
 
