@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from askance.features.kinds import CATEGORY, DATE, NUMBER, TEXT, last_name, number_in
+from askance.features.kinds import CATEGORY, DATE, IGNORE, NUMBER, TEXT, TIME, last_name, number_in
 from askance.metrics.format import in_percent
 from askance.missing import MissingValues
 
@@ -60,7 +60,7 @@ def find_warnings(events: FirstEvents) -> list[str]:
     for name, kind in events.kinds.items():
         values = events.values.get(name, [])
         present = [value for value in values if not events.missing.covers(value)]
-        if len(present) < FEWEST:
+        if len(present) < FEWEST or kind in (IGNORE, TIME):  # of which nothing is learned
             continue
         ignoring = events.ignoring(name)
         sentence = (
