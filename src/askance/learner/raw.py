@@ -263,7 +263,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             labels=labels,
             missing=missing,
             missing_labels=missing.covers,
-            ignoring=lambda name: f'fields={{{name!r}: "ignore"}}',
+            giving=lambda name, kind: f'fields={{{name!r}: "{kind}"}}',
         )
         for sentence in [*self._fields_never_seen(), *find_warnings(first)]:
             warnings.warn(sentence, DataWarning, stacklevel=_frames_of_ours())
