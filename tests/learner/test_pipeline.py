@@ -71,3 +71,11 @@ def test_what_cannot_work_is_said_in_a_sentence():
         askance.make_pipeline(StandardScaler())
     with pytest.raises(InvalidInput, match="y is the labels themselves"):
         texts_model().run(TEXTS, "label")
+
+
+@pytest.mark.parametrize("event", [{"text": "win a prize"}, "win a prize"])
+def test_raw_events_that_no_transformer_changes_are_asked_about(event):
+    model = askance.make_pipeline("passthrough", askance.make("PAA-I", classes=["ham", "spam"], random_state=0))
+    alone = askance.make("PAA-I", classes=["ham", "spam"], random_state=0)
+    assert model.ask(event) == alone.ask(event)
+    assert model.tell(event, "spam").ask(event) == alone.tell(event, "spam").ask(event)

@@ -412,7 +412,7 @@ def of_tables(clf):
         (lambda clf: of_arrays(clf).run([{"a": 1}], ["x"]), "began with arrays of 1 features"),
         (lambda clf: of_arrays(clf).ask("text"), "began with arrays of 1 features"),
         (lambda clf: of_dicts(clf).predict([[1.0]]), "instead of an array"),
-        (lambda clf: of_dicts(clf).ask([1.0, 2.0]), "pass a dict"),
+        (lambda clf: of_dicts(clf).ask([1.0, 2.0]), "pass one event, as a dict"),
         (lambda clf: of_dicts(clf).predict(table_of(b=[1])), "none of which is a field"),
         (lambda clf: of_dicts(clf).predict(["text"]), "X has texts, but the events of the model have the fields a"),
         (lambda clf: of_tables(clf).predict(table_of(b=[1])), "X has no column a, which the first table had, and"),

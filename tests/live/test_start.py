@@ -9,7 +9,7 @@ from tests.live.running import postgres_is_proven
 import askance
 from askance.cli.init import create_store
 from askance.errors import AskanceError
-from askance.live.checkpoints import fresh_learner, start_digest
+from askance.live.checkpoints import checkpoints, fresh_learner, newest_checkpoint, start_digest
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, from_document, load
 from askance.live.doctor import examine_store
@@ -193,6 +193,20 @@ def test_the_field_of_the_label_is_not_learned_from(tmp_path):
     assert one.predict({**rows[0], "kind": "ham"}) == other.predict(rows[0])
 
 
+def test_a_wide_model_and_a_field_of_times_are_no_trouble(tmp_path):
+    rows, labels = events(60)
+    clf = askance.make("PAA-I", random_state=0, n_features=2**20, fields={"at": "time"})
+    clf.run([{**row, "at": float(number)} for number, row in enumerate(rows)], labels)
+    clf.save(tmp_path / "first.model")
+    config = settings(tmp_path)
+    with running_engine(config) as engine:
+        decided = send(engine, *(f"e{number}" for number in range(25)))  # without the time that the model knows
+        assert all("label" in outcome for outcome in decided)
+    with opened(config) as database, database.read() as session:
+        seq = checkpoints(session)[0]
+        assert newest_checkpoint(session, config, last_seq(session))[1] == seq > 0
+
+
 def test_init_begins_with_a_model_of_the_command_line(tmp_path):
     rows, labels = events(200)
     lines = [
@@ -225,6 +239,7 @@ SLIPS = {
     ),
     "beside": ({"model": {"load": "first.model", "seed": 1}}, "model.seed cannot be changed with model.load"),
     "a number": ({"model": {"load": 3}}, "model.load must be a text in quotes, got 3."),
+    "fields": ({"server": {"fields": 1}}, "has 2 fields, where server.fields allows 1"),
     "order": ({"classes": ["2", "10"]}, "are the numbers 2, 10, which have another order as words"),
 }
 

@@ -30,6 +30,15 @@ def test_dates_that_are_not_iso(date: str) -> None:
     assert "holds dates such as" in sentence
 
 
+def test_codes_with_zeros_before_them() -> None:
+    (sentence,) = warn("zip,label", [f"{('0123', '8001', '9000')[k % 3]},{'xy'[k % 2]}" for k in range(40)])
+    assert sentence.startswith(
+        "The field 'zip' holds codes such as '0123', which are learned as numbers; --field zip=cat"
+    )
+    assert warn("month,label", [f"{k % 12 + 1:02},{'xy'[k // 12 % 2]}" for k in range(240)]) == []
+    assert warn("share,label", [f"0.{k % 7},{'xy'[k % 2]}" for k in range(40)]) == []
+
+
 def test_what_is_well_is_not_warned_of() -> None:
     rng = np.random.default_rng(0)
     rows = [

@@ -1,7 +1,7 @@
 """What looks wrong in the first events of a stream, each in one sentence.
 
-Nothing is changed or refused here: amounts of money, percentages and dates that are learned as words, fields that look
-like keys, labels that look alike, and fields that nearly give the answer away.
+Nothing is changed or refused here: amounts of money, percentages and dates that are learned as words, codes that are
+learned as numbers, fields that look like keys, labels that look alike, and fields that nearly give the answer away.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from askance.features.kinds import CATEGORY, DATE, NUMBER, TEXT, last_name, number_in
+from askance.features.kinds import CATEGORY, DATE, IGNORE, NUMBER, TEXT, TIME, last_name, number_in
 from askance.metrics.format import in_percent
 from askance.missing import MissingValues
 
 MOST_FIELDS = 200  # that are looked at
 FEWEST = 20  # values, below which nothing is said
 ALIKE = 0.9  # the share of values that must look the same way
+SOME = 0.01  # the share of values that must have a zero before them
 KEY = 0.98  # the share of different values from which a field looks like a key
 GIVEN_AWAY = 0.99  # the share of answers that one field tells
 RARE = 0.05  # a label this rare beside one that looks like it may be a slip
@@ -36,6 +37,7 @@ LOOKS = (
     (PERCENTAGE, "percentages", "write plain numbers to learn how large they are"),
     (ODD_DATE, "dates", "write them as 2024-03-01 to learn the weekday"),
 )
+CODE = re.compile(r"0[0-9]{2,}")  # two digits may be a month or an hour
 KEY_NAMES = re.compile(r"(?:.*[_\s-])?(?:id|uuid|guid|key|hash)")
 
 
@@ -50,8 +52,8 @@ class FirstEvents(NamedTuple):
     """What stands for a missing value of a field."""
     missing_labels: Callable[[Any], bool]
     """Whether a label is missing."""
-    ignoring: Callable[[str], str]
-    """How a user leaves a field out."""
+    giving: Callable[[str, str], str]
+    """How a user gives a field a kind."""
 
 
 def find_warnings(events: FirstEvents) -> list[str]:
@@ -60,11 +62,12 @@ def find_warnings(events: FirstEvents) -> list[str]:
     for name, kind in events.kinds.items():
         values = events.values.get(name, [])
         present = [value for value in values if not events.missing.covers(value)]
-        if len(present) < FEWEST:
+        if len(present) < FEWEST or kind in (IGNORE, TIME):  # of which nothing is learned
             continue
-        ignoring = events.ignoring(name)
+        ignoring = events.giving(name, IGNORE)
         sentence = (
             _looks(name, kind, present)
+            or _codes(name, kind, present, events.giving(name, CATEGORY))
             or _key(name, kind, present, ignoring)
             or _gives_away(name, kind, values, events.labels, events.missing, ignoring)
         )
@@ -82,6 +85,18 @@ def _looks(name: str, kind: str, present: Sequence[Any]) -> str:
         if sum(look.fullmatch(text) is not None for text in texts) >= ALIKE * len(texts):
             return f"The field {name!r} holds {what} such as {texts[0]!r}, which are learned as words; {advice}."
     return ""
+
+
+def _codes(name: str, kind: str, present: Sequence[Any], naming: str) -> str:
+    """Numbers that are written with zeros before them, as no quantity is: area codes, account numbers."""
+    if kind != NUMBER:
+        return ""
+    codes = [value.strip() for value in present if isinstance(value, str) and CODE.fullmatch(value.strip())]
+    if len(codes) < SOME * len(present):
+        return ""
+    return (
+        f"The field {name!r} holds codes such as {codes[0]!r}, which are learned as numbers; {naming} keeps them apart."
+    )
 
 
 def _key(name: str, kind: str, present: Sequence[Any], ignoring: str) -> str:

@@ -8,6 +8,7 @@ file does, dictionaries as JSON lines do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any
@@ -22,6 +23,9 @@ from askance.missing import is_missing
 
 TEXT_FIELD = "text"
 """The field of events that are texts and nothing else."""
+
+ONE_EVENT = str, bytes, Mapping
+"""What one raw event is, if it is no row of a table."""
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -238,7 +242,7 @@ def _fields_of(event: Any, number: int) -> Mapping[Any, Any]:
     """One of several events as its fields."""
     if isinstance(event, Mapping):
         return event
-    if isinstance(event, str) or is_missing(event):
+    if isinstance(event, str | bytes) or is_missing(event):
         return {TEXT_FIELD: event}
     raise InvalidInput(f"row {number} of X is {_shorten(event)}; each event is a dict of fields, or a text.")
 
@@ -283,17 +287,20 @@ def is_raw(X: Any) -> bool:
     """Whether these are several raw events, rather than rows of numbers."""
     if isinstance(X, RawEvents):
         return True
-    if isinstance(X, list | tuple):
-        first = next((event for event in X if event is not None), None)
-        return isinstance(first, str | Mapping)
     if isinstance(X, np.ndarray):
-        return X.ndim == 1 and X.dtype.kind in "UO" and len(X) > 0 and isinstance(X[0], str | Mapping)
-    return is_table(X) or (_is_series(X) and is_raw(X.to_numpy()))
+        return X.ndim == 1 and len(X) > 0 and (X.dtype.names is not None or isinstance(X[0], ONE_EVENT))
+    if is_table(X):
+        return True
+    if _is_series(X):
+        return is_raw(X.to_numpy())
+    if _is_arrow_array(X):
+        return is_raw(X[: X.null_count + 1].to_pylist())
+    return isinstance(X, Sequence | deque) and isinstance(next((x for x in X if x is not None), None), ONE_EVENT)
 
 
 def is_raw_event(x: Any) -> bool:
     """Whether this is one raw event."""
-    return isinstance(x, str | Mapping) or is_table(x)
+    return isinstance(x, ONE_EVENT) or is_table(x)
 
 
 def is_row(x: Any) -> bool:
@@ -305,12 +312,26 @@ def _is_series(X: Any) -> bool:
     return hasattr(X, "to_numpy") and hasattr(X, "name") and not hasattr(X, "columns")
 
 
+def _is_arrow_array(X: Any) -> bool:
+    return hasattr(X, "to_pylist") and hasattr(X, "null_count") and not hasattr(X, "columns")
+
+
+def _as_rows(X: Any) -> Sequence[Any]:
+    """Events that are no table, one by one."""
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        return [dict(zip(X.dtype.names, row, strict=True)) for row in X]
+    if _is_arrow_array(X):
+        rows: list[Any] = X.to_pylist()
+        return rows
+    return list(X.to_list() if _is_series(X) else X)
+
+
 def read_raw(X: Any) -> RawEvents:
     """Several raw events of any form."""
     if isinstance(X, RawEvents):
         return X
     if not is_table(X):
-        return RawRows(X.to_list() if _is_series(X) else X)
+        return RawRows(_as_rows(X))
     import narwhals as nw
 
     if type(X).__name__ == "RecordBatch":  # what Arrow reads files in, which narwhals does not know

@@ -16,7 +16,7 @@ import numpy as np
 from askance.errors import InvalidInput, InvalidParameter, ModelFileError
 from askance.learner.budget import Budget
 from askance.learner.compiled import Combination, CompiledLearner, combine
-from askance.learner.events import MOST_FEATURES, Events, Preparation, fill_masked, read_events
+from askance.learner.events import MOST_FEATURES, Events, Preparation, fill_gaps, read_events
 from askance.learner.labels import MISSING, check_kinds, distinct_known_labels, distinct_labels, encode, known_in
 from askance.learner.loop import NOT_GIVEN, Block, BudgetState, Record
 from askance.learner.model_fields import MODEL_FIELDS
@@ -204,7 +204,7 @@ class BaseActiveClassifier:
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         """Rows of numbers, as wide as those before unless these are the first. scikit-learn's estimator checks more."""
-        X = fill_masked(X) if hasattr(X, "ndim") else np.asarray(X)
+        X = fill_gaps(X) if hasattr(X, "ndim") else np.asarray(X)
         if X.ndim != 2:
             raise InvalidInput(f"X has shape {X.shape}; events are the rows of a matrix.")
         if not reset and X.shape[1] != self.n_features_in_:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from askance.errors import InvalidInput
 from askance.learner.base import length_of, not_fitted_yet, unequal_lengths
-from askance.learner.events import fill_masked
+from askance.learner.events import fill_gaps
 from askance.learner.labels import known_in
 from askance.learner.stream_classifier import StreamClassifier
 from askance.plural import format_count
@@ -115,12 +115,12 @@ class ActiveClassifier(StreamClassifier, Estimator):
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         check_shape(X)
-        return validate_data(self, fill_masked(X), reset=reset, **ROWS)
+        return validate_data(self, fill_gaps(X), reset=reset, **ROWS)
 
     def _check_rows_and_labels(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         check_shape(X)
         checked: tuple[Any, np.ndarray] = validate_data(
-            self, fill_masked(X), y, reset=reset, **ROWS, multi_output=False, y_numeric=False
+            self, fill_gaps(X), y, reset=reset, **ROWS, multi_output=False, y_numeric=False
         )
         return checked
 

@@ -18,6 +18,7 @@ import numpy as np
 from askance.compile import specialise
 from askance.errors import InvalidInput
 from askance.learner.loop import Block
+from askance.missing import OF_PANDAS
 
 LARGEST = 1e150  # beyond it the square of a value leaves no room for a sum
 MOST_FEATURES = 2**31 - 2  # columns are kept in 32 bits
@@ -255,23 +256,29 @@ def read_events(X: Any) -> Events:
 def numbers(x: Any) -> np.ndarray:
     """An array of real numbers; other things are refused, not guessed at."""
     try:
-        array = np.asarray(fill_masked(x))
+        array = np.asarray(fill_gaps(x))
         if array.dtype.kind not in "fiub":
             if array.dtype.kind not in "O" and array.size:
                 raise TypeError
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"events are made of real numbers that fit a float, got {_shorten(x)}.") from None
+        raise InvalidInput(f"events are made of real numbers that fit a float, got {shorten(x)}.") from None
     return array
 
 
-def fill_masked(x: Any) -> Any:
-    """A masked array with NaN, a missing value, in the masked places; anything else as it is."""
-    return np.ma.filled(x.astype(np.float64), np.nan) if np.ma.isMaskedArray(x) else x
+def fill_gaps(x: Any) -> Any:
+    """An array with NaN in the places that are masked, or that hold pandas' missing value; anything else as it is."""
+    if np.ma.isMaskedArray(x):
+        return np.ma.filled(x.astype(np.float64), np.nan)
+    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        is_gap = np.array([type(value).__name__ in OF_PANDAS for value in x.ravel()], bool).reshape(x.shape)
+        return np.where(is_gap, np.nan, x)
+    return x
 
 
-def _shorten(x: Any) -> str:
-    text = repr(x)
+def shorten(x: Any) -> str:
+    """A value for an error message."""
+    text = " ".join(repr(x).split())
     return text if len(text) < 80 else text[:76] + " ..."
 
 

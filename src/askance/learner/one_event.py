@@ -55,7 +55,7 @@ def read_one(x: Any, n_features: int, preparation: Preparation) -> Block:
     """Check one event, and make it playable: in arrays of its own, always of the same types."""
     if is_sparse(x):
         columns, values = _pair_of_row(x, n_features)
-    elif isinstance(x, tuple) and _is_pair(x):
+    elif isinstance(x, tuple) and is_pair(x):
         columns, values = numbers(x[0]), numbers(x[1])
         if columns.dtype.kind not in "iu" and columns.size:
             raise InvalidInput(f"the columns of an event must be whole numbers, got {columns.dtype}.")
@@ -110,7 +110,7 @@ def _read_row(x: Any, n_features: int, preparation: Preparation) -> Block:
 
 def width_of_one(x: Any) -> int:
     """The number of features that one event tells of."""
-    if isinstance(x, tuple) and _is_pair(x):
+    if isinstance(x, tuple) and is_pair(x):
         raise InvalidInput(
             "a pair (columns, values) does not tell the number of features; give n_features= to the classifier."
         )
@@ -120,5 +120,6 @@ def width_of_one(x: Any) -> int:
     return int(shape[-1])
 
 
-def _is_pair(x: tuple[Any, ...]) -> bool:
+def is_pair(x: tuple[Any, ...]) -> bool:
+    """Whether this is an event given by its columns and their values."""
     return len(x) == 2 and np.ndim(x[0]) == 1 and np.ndim(x[1]) == 1

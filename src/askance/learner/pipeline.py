@@ -104,7 +104,7 @@ class ActivePipeline(Pipeline):
                     f"the transformer {name!r} is not fitted; fit it to some events before the first ask."
                 )
         X = self._transform(_as_rows(x), None)
-        return X[0] if isinstance(X, np.ndarray) else X
+        return X[0] if isinstance(X, np.ndarray | list) else X  # a list has raw events, which no step has changed
 
 
 def make_pipeline(*steps: Any) -> ActivePipeline:

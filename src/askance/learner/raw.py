@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,10 +19,10 @@ import numpy as np
 from askance.errors import DataWarning, InvalidInput, InvalidParameter
 from askance.learner.base import BaseActiveClassifier, length_of, not_fitted_yet, unequal_lengths
 from askance.learner.compiled import CompiledLearner
-from askance.learner.events import Events, is_sparse, numbers, read_events
+from askance.learner.events import Events, is_sparse, numbers, read_events, shorten
 from askance.learner.labels import check_kinds, known_in
 from askance.learner.loop import Block
-from askance.learner.one_event import read_one
+from askance.learner.one_event import is_pair, read_one
 from askance.learner.state import room_for
 from askance.missing import MissingValues
 
@@ -100,7 +100,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             return None
         from askance.features.table import is_raw, is_table, read_raw
 
-        if isinstance(X, str | Mapping):
+        if isinstance(X, str | bytes | Mapping):
             raise InvalidInput("X is a single event; put it into a list, or use ask.")
         if hasattr(X, "__next__"):
             raise InvalidInput("X is an iterator; pass a list of events, or, without y, an iterator of batches (X, y).")
@@ -263,17 +263,30 @@ class RawActiveClassifier(BaseActiveClassifier):
             labels=labels,
             missing=missing,
             missing_labels=missing.covers,
-            ignoring=lambda name: f'fields={{{name!r}: "ignore"}}',
+            giving=lambda name, kind: f'fields={{{name!r}: "{kind}"}}',
         )
-        for sentence in find_warnings(first):
+        for sentence in [*self._fields_never_seen(), *find_warnings(first)]:
             warnings.warn(sentence, DataWarning, stacklevel=_frames_of_ours())
+
+    def _fields_never_seen(self) -> Iterator[str]:
+        """The fields that got a kind and that no event has had, such as misspelt ones; a sentence about each."""
+        from askance.features.kinds import format_names
+
+        known = self._features.kinds
+        for name, kind in (self.fields or {}).items():
+            if kind != "ignore" and not any(field == name or field.startswith(f"{name}.") for field in known):
+                yield (
+                    f"fields names {name!r}, which none of the first events has; is it misspelt? They have "
+                    f"{format_names(known)}."
+                )
 
     # --- one event ---------------------------------------------------------------------------------------
 
     def _raw_event(self, x: Any) -> dict[str, Any] | None:
         """The fields of one event, if it is a raw one; None for a row of numbers, which goes in as it is."""
         began_raw = hasattr(self, "_features")
-        if x.__class__ is tuple or (x.__class__ is np.ndarray and not began_raw) or is_sparse(x):
+        is_tuple_of_numbers = x.__class__ is tuple and (not began_raw or is_pair(x))
+        if is_tuple_of_numbers or (x.__class__ is np.ndarray and not began_raw) or is_sparse(x):
             return None
         from askance.features.table import is_raw_event, is_row, is_table, read_event, read_raw
 
@@ -294,7 +307,13 @@ class RawActiveClassifier(BaseActiveClassifier):
         if not began_raw:
             return None
         names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else []
+        if not names and hasattr(x, "_asdict"):  # a named tuple
+            return read_event(x._asdict())
         values = np.ravel(np.asarray(x, dtype=object)).tolist()
+        if not names:
+            raise InvalidInput(
+                f"this classifier's events have named fields; pass one event, as a dict or a text, got {shorten(x)}."
+            )
         if len(values) != len(names):
             raise InvalidInput(
                 "this classifier's events have named fields; pass a dict, or the values of the first table's "

@@ -404,7 +404,10 @@ def upgrade(document: dict[str, Any]) -> None:
 
 def most_model_bytes(model: ModelSettings, width: int, start: Start | None = None) -> int:
     """How long the file of a classifier for events of so many columns can be, with much to spare."""
-    update = start.update if start is not None else classifier(model, AskingSettings())._rules().update
+    if start is None:
+        update = classifier(model, AskingSettings())._rules().update
+    else:
+        update, width = start.update, max(width, start.n_features)
     n_classes = len(model.classes)
     sizes = [
         sum(getattr(state, name).nbytes for name in SAVED)

@@ -54,6 +54,8 @@ class Start(NamedTuple):
     fields: Mapping[str, str]
     """Kinds that the settings give to fields."""
     update: UpdateRule
+    n_features: int
+    n_fields: int
     hash_bits: int
     algorithm: str
 
@@ -102,7 +104,13 @@ def start_from_file(config: Config) -> Start | None:
     """The model that the settings name, from its file; None where they name none."""
     if not config.model.load:
         return None
-    return start_from(_content(config.folder / config.model.load), config.model)
+    start = start_from(_content(config.folder / config.model.load), config.model)
+    if start.n_fields > config.server.fields:
+        raise InvalidParameter(
+            f"the model {start.name!r} has {start.n_fields:,} fields, where server.fields allows "
+            f"{config.server.fields:,}; raise it, or leave model.load out."
+        )
+    return start
 
 
 def start_from(content: bytes, model: ModelSettings) -> Start:
@@ -126,8 +134,17 @@ def start_from(content: bytes, model: ModelSettings) -> Start:
                 f"the field {name!r} is of the kind {kind} in the model {model.load!r}, and of the kind "
                 f"{wanted.given_kind(name)} in the settings; take it out of [fields], or train the model anew."
             )
-    bits = clf._features.encoder.hasher.bits
-    return Start(content, model.load, labels, model.fields, clf._rules().update, bits, algorithm)
+    return Start(
+        content=content,
+        name=model.load,
+        classes=labels,
+        fields=model.fields,
+        update=clf._rules().update,
+        n_features=clf.n_features_in_,
+        n_fields=len(clf.fields_),
+        hash_bits=clf._features.encoder.hasher.bits,
+        algorithm=algorithm,
+    )
 
 
 def read_classes(path: Path) -> list[str]:

@@ -16,7 +16,7 @@ def warnings_of(stream: Stream) -> list[str]:
             labels=stream.first_values.get(label, []) if label is not None else [],
             missing=stream.missing,
             missing_labels=stream.labels.is_missing,
-            ignoring=lambda name: f"--field {name}=ignore",
+            giving=lambda name, kind: f"--field {name}={kind}",
         )
     )
     return found + stream.warnings

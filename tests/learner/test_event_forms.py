@@ -1,0 +1,121 @@
+"""Raw events in the less usual forms that programs have them in: the same decisions as dicts, or a sentence."""
+
+import collections
+import datetime as dt
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import askance
+from askance.errors import DataWarning, InvalidInput
+
+ROWS = [
+    {"size": i % 7, "city": ["Oslo", "Bergen", "Bod\u00f8"][i % 3], "sent": dt.date(2026, 5, 1 + i % 28)}
+    for i in range(60)
+]
+LABELS = ["a" if i % 3 else "b" for i in range(60)]
+TEXTS = [f"{row['city']} by boat {row['size']}" for row in ROWS]
+
+
+def make(**more):
+    return askance.make("SOAL-diag", classes=["a", "b"], random_state=0, **more)
+
+
+def margins(events):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # of fields that give the answer away
+        return make().run(events, LABELS).margin.tolist()
+
+
+def trained(events):
+    clf = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        clf.run(events, LABELS)
+    return clf
+
+
+def structured():
+    kinds = [("size", "i8"), ("city", "U10"), ("sent", "datetime64[D]")]
+    return np.array([tuple(row.values()) for row in ROWS], kinds)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        collections.deque(ROWS),
+        tuple(ROWS),
+        np.array(ROWS, object),
+        pa.array(ROWS),
+        pa.chunked_array([ROWS[:9], ROWS[9:]]),
+    ],
+    ids=["deque", "tuple", "objects", "Arrow", "chunks"],
+)
+def test_dicts_in_any_container_decide_alike(events):
+    assert margins(events) == margins(ROWS)
+
+
+def test_a_structured_array_has_named_fields():
+    assert trained(structured()).fields_ == {"size": "number", "city": "category", "sent": "date"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        collections.deque(TEXTS), np.array(TEXTS), np.array([text.encode() for text in TEXTS], object), pd.Index(TEXTS),
+        [text.encode() for text in TEXTS], pa.array(TEXTS), pa.chunked_array([TEXTS[:9], TEXTS[9:]]), pl.Series(TEXTS),
+        pd.Series(TEXTS, dtype="string"), pa.array(TEXTS).dictionary_encode(),
+    ],
+    ids=["deque", "array", "bytes array", "index", "bytes", "Arrow", "chunks", "polars", "pandas", "dictionary"],
+)  # fmt: skip
+def test_texts_in_any_container_decide_alike(events):
+    assert margins(events) == margins(TEXTS)
+    assert margins([None, *TEXTS[1:]]) == margins(pa.array([None, *TEXTS[1:]]))
+
+
+def test_rows_that_a_table_gives_one_by_one_are_events():
+    table = pd.DataFrame(ROWS)
+    expected = trained(ROWS).ask(ROWS[0]).margin
+    assert trained(table).ask(pl.DataFrame(ROWS).row(0)).margin == expected
+    assert trained(table).ask(next(table.itertuples(index=False))).margin == expected
+    assert trained(ROWS).ask(next(table.itertuples(index=False))).margin == expected
+
+
+@pytest.mark.parametrize("event", [None, 3, [ROWS[0]], ("Oslo", 3), np.zeros((40, 40))])
+def test_what_is_no_event_is_told_in_one_line(event):
+    clf = make()
+    clf.ask(ROWS[0])
+    with pytest.raises(InvalidInput, match="pass one event, as a dict or a text, got ") as caught:
+        clf.ask(event)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_field_of_dicts_is_warned_of():
+    with pytest.warns(
+        DataWarning, match=r"fields names 'citty', which none .* is it misspelt\? They have size, city, sent\."
+    ):
+        make(fields={"citty": "text"}).run(ROWS, LABELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(fields={"citty": "ignore", "city": "ignore"}).run(ROWS, LABELS)
+
+
+def test_what_is_ignored_is_not_warned_of():
+    rows = [{**row, "answer": label} for row, label in zip(ROWS, LABELS, strict=True)]
+    with pytest.warns(DataWarning, match="'answer' alone gives the answer away"):
+        make(fields={"city": "ignore"}).run(rows, LABELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(fields={"city": "ignore", "answer": "ignore"}).run(rows, LABELS)
+
+
+def test_the_missing_value_of_pandas_is_one_in_arrays():
+    numbers = np.array([[float(i % 7), float(i % 5)] for i in range(60)])
+    gaps = np.where(numbers == 3.0, pd.NA, numbers.astype(object))
+    expected = make().run(np.where(numbers == 3.0, 0.0, numbers), LABELS).margin.tolist()
+    assert make().run(gaps, LABELS).margin.tolist() == expected
+    assert make().run(pd.DataFrame(gaps).convert_dtypes(), LABELS).margin.tolist() == expected
