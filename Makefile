@@ -48,7 +48,7 @@ $(VENV)/.installed-live: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[test,lint]'
+	$(BIN)/python -m pip install --quiet -e '.[test,lint,skactiveml]'
 	@touch $@
 
 $(VENV)/.installed-tools: $(VENV)/.installed

@@ -25,6 +25,7 @@ API = {
     "askance.budgets": "How many labels may be bought.",
     "askance.adapters.wrapped": "Any classifier of scikit-learn with `partial_fit`, under our rules and budgets.",
     "askance.adapters.river": "Our classifiers in river, and river's classifiers under our rules and budgets.",
+    "askance.adapters.skactiveml": "Our query rules and budgets in scikit-activeml.",
     "askance.testing": "Checks for whoever writes a rule.",
     "askance.quality": "How good the model is, from bought labels alone.",
     "askance.drift": "Whether the world has changed.",

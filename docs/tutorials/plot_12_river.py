@@ -36,8 +36,8 @@ plt.legend()
 plt.show()
 
 # %%
-# The same model with answers that come later, by ticket. ``run`` plays pairs whose labels are known and returns a trace,
-# from which the accuracy on all events is estimated by the bought labels alone:
+# The same model with answers that come later, by ticket. ``run`` plays pairs whose labels are known and returns a
+# trace, from which the accuracy on all events is estimated by the bought labels alone:
 
 model = QuerySampler(pipeline(), budget=0.2, explore=0.05, seed=0)
 waiting = []

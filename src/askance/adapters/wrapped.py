@@ -466,14 +466,20 @@ def check_estimator(estimator: Any, weighted: Any) -> None:
         raise InvalidType(f"{kind} has no partial_fit; {hint}.")
     if not hasattr(estimator, "predict"):
         raise InvalidType(f"{kind} has no predict; wrap a classifier.")
-    if not hasattr(estimator, "decision_function") and not hasattr(estimator, "predict_proba"):
-        raise InvalidType(
-            f"{kind} has neither decision_function nor predict_proba, from which a query rule tells how sure it is."
-        )
+    check_scores(estimator)
     if not isinstance(weighted, bool | np.bool_):
         raise InvalidType(f"weighted must be True or False, got {weighted!r}.")
     if weighted:
         check_takes_weights(estimator)
+
+
+def check_scores(estimator: Any) -> None:
+    """Refuse a classifier without scores."""
+    if not hasattr(estimator, "decision_function") and not hasattr(estimator, "predict_proba"):
+        raise InvalidType(
+            f"{type(estimator).__name__} has neither decision_function nor predict_proba, from which a query rule "
+            "tells how sure it is."
+        )
 
 
 def check_takes_weights(estimator: Any) -> None:
