@@ -367,7 +367,6 @@ class Silent:
         ((SGDClassifier(), "margin"), InvalidType, "query must be a query rule"),
         ((SGDClassifier(), None, 1.5), InvalidParameter, "budget=1.5 is neither"),
     ],
-    ids=str,
 )
 def test_what_cannot_work_is_refused_at_once(arguments, error, words):
     with pytest.raises(error, match=words):
