@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from askance import budgets, drift, quality, queries, testing, updates
+    from askance.adapters.wrapped import wrap
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
     from askance.learner.make import make
@@ -34,6 +35,7 @@ __all__ = [
     "queries",
     "testing",
     "updates",
+    "wrap",
 ]
 
 _HOMES = {
@@ -45,6 +47,7 @@ _HOMES = {
     "load_pipeline": "askance.learner.pipeline",
     "make": "askance.learner.make",
     "make_pipeline": "askance.learner.pipeline",
+    "wrap": "askance.adapters.wrapped",
 }
 
 
