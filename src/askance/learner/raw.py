@@ -100,7 +100,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             return None
         from askance.features.table import is_raw, is_table, read_raw
 
-        if isinstance(X, str | Mapping):
+        if isinstance(X, str | Mapping) and not is_table(X):
             raise InvalidInput("X is a single event; put it into a list, or use ask.")
         if hasattr(X, "__next__"):
             raise InvalidInput("X is an iterator; pass a list of events, or, without y, an iterator of batches (X, y).")
