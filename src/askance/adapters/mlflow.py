@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +97,8 @@ def log_model(clf: Any, name: str, *, registered_model_name: str | None = None, 
     )
 
 
-def load_model(model_uri: str | os.PathLike[str]) -> Any:
-    """The classifier that was saved or logged, to predict, to ask and to learn on."""
+def load_model(model_uri: str | os.PathLike[str], *, encoders: Mapping[str, Any] | None = None) -> Any:
+    """The classifier that was saved or logged, to predict, to ask and to learn on; encoders are as for ``load``."""
     models = _models()
     from mlflow.tracking.artifact_utils import _download_artifact_from_uri
 
@@ -105,7 +106,7 @@ def load_model(model_uri: str | os.PathLike[str]) -> Any:
     flavors = models.Model.load(str(folder)).flavors
     if FLAVOR not in flavors:
         raise InvalidInput(f"{str(model_uri)!r} is a model of {', '.join(sorted(flavors))}, not of askance.")
-    return askance.load(folder / flavors[FLAVOR]["data"])
+    return askance.load(folder / flavors[FLAVOR]["data"], encoders=encoders)
 
 
 class Predictor:

@@ -65,7 +65,7 @@ class BaseActiveClassifier:
         explore: float = 0.0,
         max_pending: int = 10_000,
         max_pending_age: int | None = None,
-        fields: Mapping[str, str] | None = None,
+        fields: Mapping[str, Any] | None = None,
         na_values: Any = None,
     ) -> None:
         self.update = update
