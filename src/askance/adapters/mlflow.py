@@ -15,6 +15,8 @@ from typing import Any
 import askance
 from askance.errors import InvalidInput
 
+__all__ = ["load_model", "log_model", "save_model"]
+
 FLAVOR = "askance"
 MODEL_FILE = "classifier.model"
 ENVIRONMENT = "python_env.yaml"
