@@ -32,6 +32,8 @@ API = {
     "askance.metrics": "Figures over a trace.",
     "askance.stream": "Files, folders and pipes as batches of events.",
     "askance.stream.generators": "Streams made on the spot.",
+    "askance.adapters.onnx": "Models for onnxruntime.",
+    "askance.adapters.mlflow": "Models in MLflow.",
     "askance.datasets": "Public data sets by name.",
     "askance.experiments": "Algorithms compared.",
     "askance.errors": "What askance raises.",

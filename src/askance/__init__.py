@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from askance import budgets, drift, quality, queries, testing, updates
     from askance.adapters.wrapped import wrap
+    from askance.features.embedding import Embedding
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
     from askance.learner.make import make
@@ -23,6 +24,7 @@ __version__ = "0.2.0.dev0"
 __all__ = [
     "ActiveClassifier",
     "Decision",
+    "Embedding",
     "Trace",
     "algorithms",
     "budgets",
@@ -41,6 +43,7 @@ __all__ = [
 _HOMES = {
     "ActiveClassifier": "askance.learner.classifier",
     "Decision": "askance.learner.trace",
+    "Embedding": "askance.features.embedding",
     "Trace": "askance.learner.trace",
     "algorithms": "askance.learner.presets",
     "load": "askance.learner.files",

@@ -22,6 +22,8 @@ from askance.errors import InvalidInput, InvalidParameter
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
+__all__ = ["export"]
+
 OPSET, IR_VERSION = 17, 8  # which runtimes since 2022 read
 TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32}
 PROBES, PROBED_COLUMNS = 32, 64

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
+from askance.features.embedding import EMBEDDING
 from askance.features.kinds import CATEGORY, DATE, IGNORE, NUMBER, TEXT, TIME, last_name, number_in
 from askance.metrics.format import in_percent
 from askance.missing import MissingValues
@@ -125,7 +126,7 @@ def _gives_away(
         if not (missing.covers(value) or missing.covers(label))
     ]
     usual = max(Counter(label for _, label in pairs).values(), default=0)
-    if kind in (TEXT, DATE) or len(pairs) < FEWEST or usual > (1.0 - RARE) * len(pairs):
+    if kind in (TEXT, DATE, EMBEDDING) or len(pairs) < FEWEST or usual > (1.0 - RARE) * len(pairs):
         return ""
     told = max(_told_by_value(pairs), _told_by_size(pairs) if kind == NUMBER else 0)
     if told < GIVEN_AWAY * len(pairs):

@@ -15,6 +15,7 @@ import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.features.assemble import csr, rows_of, word_counts
+from askance.features.embedding import EMBEDDING, Embedding
 from askance.features.hashing import HASH_BITS, Hasher
 from askance.features.kind_evidence import WIDER
 from askance.features.kinds import HASHED, KINDS, NUMBER
@@ -44,6 +45,7 @@ class Cells:
         self.columns: list[tuple[np.ndarray, np.ndarray, float]] = []
         self.categories: dict[tuple[str, float], tuple[list[int], list[str]]] = {}
         self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
+        self.embedded: dict[str, tuple[list[int], list[str]]] = {}
         self.times: list[float] = []
         """When each row came, in seconds; empty where no field tells."""
 
@@ -86,6 +88,13 @@ class Cells:
         texts.append(words(text))
         self.n_cells += 2 * len(texts[-1])
 
+    def add_embedded(self, row: int, field: str, text: str, width: int) -> None:
+        """A text that becomes a vector of this width."""
+        rows, texts = self.embedded.setdefault(field, ([], []))
+        rows.append(row)
+        texts.append(text)
+        self.n_cells += width
+
 
 class Encoder:
     """Knows the fields, their columns and the running statistics; makes matrices of cells.
@@ -124,6 +133,9 @@ class Encoder:
         self.slots: dict[str, int] = {}
         self.number_columns: list[int] = []
         self.hashed_from = -1
+        self.embeddings: dict[str, Embedding] = {}
+        """Those of the fields whose texts become vectors."""
+        self.embedded_from: dict[str, int] = {}
         self.width = 0
         self.scaling = RunningStandardisation()
 
@@ -136,6 +148,10 @@ class Encoder:
             self.slots[name] = len(self.number_columns)
             self.number_columns.append(self._take(1))
             return self.slots[name]
+        if kind == EMBEDDING:
+            if name not in self.embeddings:
+                raise InvalidInput(f"the field {name!r} lies inside one that is embedded; embed it by its own name.")
+            self.embedded_from[name] = self._take(self.embeddings[name].width)
         if kind in HASHED and self.hashed_from < 0:
             self.hashed_from = self._take(2**self.hasher.bits)
         return -1
@@ -167,6 +183,7 @@ class Encoder:
         Moves the running statistics on, unless another way to ``scale`` is given: ``scaling.as_next`` or
         ``scaling.as_known``."""
         parts = [*self._numbers(cells, scale or self.scaling.apply), *self._categories(cells), *self._texts(cells)]
+        parts += self._embedded(cells)
         if not parts:
             empty = np.zeros(0, np.int32)
             parts = [(empty, empty, np.zeros(0))]
@@ -212,9 +229,21 @@ class Encoder:
             parts.append((repeated, columns + np.int32(self.hashed_from), values))
         return parts
 
+    def _embedded(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
+        parts: list[tuple[np.ndarray, ...]] = []
+        for field in (name for name in self.kinds if name in cells.embedded):
+            rows, texts = cells.embedded[field]
+            vectors = self.embeddings[field].vectors(texts, unit=not self.raw)
+            columns = np.arange(vectors.shape[1], dtype=np.int32) + np.int32(self.embedded_from[field])
+            repeated = np.repeat(np.array(rows, np.int32), len(columns))
+            parts.append((repeated, np.tile(columns, len(rows)), vectors.ravel()))
+        return parts
+
     def to_dict(self) -> dict[str, Any]:
         """All it knows: fields, columns and running statistics; JSON, but for the arrays in ``scaling``."""
+        widths = {name: self.embeddings[name].width for name in self.embedded_from}
         return {
+            **({"embedded": widths} if widths else {}),
             "hash_bits": self.hasher.bits,
             "ngrams": self.ngrams,
             "raw": self.raw,
@@ -223,12 +252,20 @@ class Encoder:
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Encoder:
-        """What ``to_dict`` gave, also after a way through JSON."""
+    def from_dict(cls, kept: Mapping[str, Any], embeddings: Mapping[str, Embedding] | None = None) -> Encoder:
+        """What ``to_dict`` gave, also after a way through JSON, with the encoders of embedded fields."""
+        given = dict(embeddings or {})
+        for name, width in dict(kept.get("embedded", {})).items():
+            if name in given and given[name].width != width:
+                raise InvalidInput(
+                    f"the encoder of the field {name!r} gives vectors of {given[name].width} numbers, and the model "
+                    f"learned from {width}; pass the encoder it was made with."
+                )
         try:
             new = cls(kept["hash_bits"], kept["ngrams"], kept["raw"])
+            new.embeddings = given
             for name, kind in kept["fields"]:
-                is_sound = isinstance(name, str) and kind in KINDS
+                is_sound = isinstance(name, str) and (kind in KINDS or (kind == EMBEDDING and name in given))
                 if not is_sound or (name in new.kinds and kind not in WIDER.get(new.kinds[name], ())):
                     raise ValueError(f"the fields are damaged at {name!r}")
                 new.add(name, kind)

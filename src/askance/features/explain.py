@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askance.features.embedding import EMBEDDING
 from askance.features.kinds import CATEGORY, DATE, NUMBER, TEXT
 from askance.features.rows import RowFeatures, word_of
 from askance.features.text import words
@@ -34,11 +35,16 @@ def effects(features: RowFeatures, row: Mapping[str, Any], weights: np.ndarray) 
     pairs; what the model has never seen has no effect."""
     columns, values = features.look_at_row(row, features.encoder.scaling.as_next, is_from_log=True)
     value_at = dict(zip(columns.tolist(), values.tolist(), strict=True))
-    return [
+    found = [
         Effect(name, word, float(weights[column]) * value_at[column])
         for name, word, column in _places(features, row)
         if column in value_at
     ]
+    for name in (name for name in row if features.kinds.get(name) == EMBEDDING):
+        first = features.encoder.embedded_from[name]
+        places = range(first, first + features.encoder.embeddings[name].width)
+        found.append(Effect(name, None, sum(float(weights[k]) * value_at[k] for k in places if k in value_at)))
+    return found
 
 
 def _places(features: RowFeatures, row: Mapping[str, Any]) -> Iterator[tuple[str, str | None, int]]:

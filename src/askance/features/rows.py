@@ -17,6 +17,7 @@ import numpy as np
 from askance.errors import InvalidInput
 from askance.features.booleans import are_booleans, number_for
 from askance.features.commas import THOUSANDS, refuse_thousands, written_with
+from askance.features.embedding import EMBEDDING, Embedding, match_encoders, split_embeddings
 from askance.features.encoder import DATE_WEIGHT, LONGEST_NGRAM, Cells, Encoder, Scale
 from askance.features.hashing import HASH_BITS
 from askance.features.kind_evidence import KindEvidence, Strays, guess_first, may_become_wider, wider_kind
@@ -174,7 +175,7 @@ class RowFeatures:
 
     def __init__(
         self,
-        features: Mapping[str, str] | None = None,
+        features: Mapping[str, str | Embedding] | None = None,
         *,
         hash_bits: int = HASH_BITS,
         ngrams: int = LONGEST_NGRAM,
@@ -182,9 +183,11 @@ class RowFeatures:
         na_values: Any = None,
     ) -> None:
         self.missing = MissingValues(na_values)
-        self.given = check_features(features)
+        kinds, embeddings = split_embeddings(features)
+        self.given = check_features(kinds) | dict.fromkeys(embeddings, EMBEDDING)
         self.time_field = next((name for name, kind in self.given.items() if kind == TIME), None)
         self.encoder = Encoder(hash_bits, ngrams, raw)
+        self.encoder.embeddings = embeddings
         self.evidence, self.strays = KindEvidence(), Strays()
         self.reads_words_alike = True
         self.with_commas: set[str] = set()
@@ -391,7 +394,10 @@ class RowFeatures:
                 for word in value if isinstance(value, list | tuple) else (value,):
                     cells.add_category(cells.n_rows, name, self.category_of(name, word), weight)
             elif text := self.text_of(name, value):
-                cells.add_text(cells.n_rows, name, text)
+                if kind == EMBEDDING:
+                    cells.add_embedded(cells.n_rows, name, text, self.encoder.embeddings[name].width)
+                else:
+                    cells.add_text(cells.n_rows, name, text)
         if plan.time is not None:
             cells.times.append(plan.time)
         cells.n_rows += 1
@@ -499,10 +505,12 @@ class RowFeatures:
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> RowFeatures:
-        """What ``to_dict`` gave, also after a way through JSON."""
-        new = cls(kept.get("given"), na_values=kept.get("na_values"))
-        new.encoder = Encoder.from_dict(kept)
+    def from_dict(cls, kept: Mapping[str, Any], embeddings: Mapping[str, Any] | None = None) -> RowFeatures:
+        """What ``to_dict`` gave, also after a way through JSON, with the encoders of the fields that are embedded."""
+        given = dict(kept.get("given") or {})
+        encoders = match_encoders([name for name, kind in given.items() if kind == EMBEDDING], embeddings)
+        new = cls(given | encoders, na_values=kept.get("na_values"))
+        new.encoder = Encoder.from_dict(kept, encoders)
         new.with_commas = set(kept.get("with_commas", ()))
         new.with_truths = set(kept.get("with_truths", ()))
         new.reads_words_alike = bool(kept.get("reads_words_alike", False))

@@ -266,8 +266,28 @@ def _shorten(value: Any) -> str:
 def is_table(X: Any) -> bool:
     """Whether this is a table with named columns, of whatever library."""
     has_names = hasattr(type(X), "columns") or hasattr(type(X), "column_names")  # of a type: it may have to be computed
+    if _is_hugging_face(X):
+        return True
     readable = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect")
     return has_names and readable and not _is_array_in_a_frame(X)
+
+
+def _is_hugging_face(X: Any) -> bool:
+    """Whether this is a data set of Hugging Face's ``datasets``, alone, several by name, or streamed."""
+    return type(X).__module__.partition(".")[0] == "datasets" and hasattr(X, "with_format")
+
+
+def _arrow_table(X: Any) -> Any:
+    """The rows of a Hugging Face data set, in its order, as an Arrow table."""
+    if isinstance(X, Mapping):
+        raise InvalidInput(
+            f"X has several splits, {format_names(map(str, X))}; pass one of them, such as X[{next(iter(X))!r}]."
+        )
+    if not hasattr(X, "num_rows"):
+        raise InvalidInput(
+            "X is streamed, and has no length; pass its pieces, an iterator of batches (X, y), or a Dataset."
+        )
+    return X.with_format("arrow")[:]
 
 
 def _is_array_in_a_frame(X: Any) -> bool:
@@ -334,6 +354,8 @@ def read_raw(X: Any) -> RawEvents:
         return RawRows(_as_rows(X))
     import narwhals as nw
 
+    if _is_hugging_face(X):
+        X = _arrow_table(X)
     if type(X).__name__ == "RecordBatch":  # what Arrow reads files in, which narwhals does not know
         import pyarrow  # type: ignore[import-untyped,unused-ignore]
 

@@ -65,7 +65,7 @@ class BaseActiveClassifier:
         explore: float = 0.0,
         max_pending: int = 10_000,
         max_pending_age: int | None = None,
-        fields: Mapping[str, str] | None = None,
+        fields: Mapping[str, Any] | None = None,
         na_values: Any = None,
     ) -> None:
         self.update = update
@@ -451,8 +451,9 @@ def unequal_lengths(n_events: int, n_labels: int | None) -> InvalidInput:
 
 def length_of(rows: Any) -> int | None:
     """The number of rows, or None if that is not known before they are read."""
-    if getattr(rows, "shape", ()):
-        return int(rows.shape[0])
+    shape = getattr(rows, "shape", ())
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
     return len(rows) if isinstance(rows, list | tuple) else None
 
 

@@ -29,6 +29,7 @@ import numpy as np
 import askance
 from askance.atomic import atomic_write
 from askance.errors import InvalidInput, ModelFileError
+from askance.features.embedding import EMBEDDING, Embedding, match_encoders
 from askance.learner.base import parameters_of
 from askance.learner.budget import Budget
 from askance.learner.labels import distinct_labels
@@ -86,37 +87,42 @@ def _parts(clf: StreamClassifier, more: Mapping[str, np.ndarray]) -> tuple[bytes
     return json.dumps(header).encode() + b"\n", body
 
 
-def load(path: str | os.PathLike[str]) -> ActiveClassifier:
+def load(path: str | os.PathLike[str], *, encoders: Mapping[str, Any] | None = None) -> ActiveClassifier:
     """Read a classifier that ``save`` wrote. It goes on exactly where the saved one stood.
 
-    Rules of your own must be imported before a model that uses them is loaded.
+    Rules of your own must be imported before a model that uses them is loaded. ``encoders`` has the encoder of each
+    field that is embedded (``askance.Embedding``), by name: no file holds them.
     """
     from askance.learner.classifier import ActiveClassifier
 
-    clf, arrays = read(path, ActiveClassifier)
+    clf, arrays = read(path, ActiveClassifier, encoders)
     if PIPELINE in arrays:
         raise ModelFileError(f"{str(path)!r} holds a pipeline; load it with askance.load_pipeline.")
     return clf
 
 
-def read(path: str | os.PathLike[str], kind: type[Classifier]) -> tuple[Classifier, dict[str, np.ndarray]]:
+def read(
+    path: str | os.PathLike[str], kind: type[Classifier], encoders: Mapping[str, Any] | None = None
+) -> tuple[Classifier, dict[str, np.ndarray]]:
     """The classifier of a file, and all arrays that are kept there."""
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot read the model {str(path)!r}: {error.strerror}.") from None
-    return from_bytes(content, str(path), kind)
+    return from_bytes(content, str(path), kind, encoders)
 
 
-def from_bytes(content: bytes, name: str, kind: type[Classifier]) -> tuple[Classifier, dict[str, np.ndarray]]:
+def from_bytes(
+    content: bytes, name: str, kind: type[Classifier], encoders: Mapping[str, Any] | None = None
+) -> tuple[Classifier, dict[str, np.ndarray]]:
     """The classifier of what ``save`` wrote, and all arrays there; errors call it by its name."""
     version, body = _check_body(name, content)
     try:
         arrays = _arrays(body)
         document = json.loads(arrays.pop("document").tobytes())
         upgrade(version, document, arrays)
-        return _restore(version, document, arrays, kind), arrays
+        return _restore(version, document, arrays, kind, encoders), arrays
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from None
     except MemoryError:
@@ -218,13 +224,21 @@ def _plain_encoder(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def _restore(
-    version: int, document: dict[str, Any], arrays: dict[str, np.ndarray], kind: type[Classifier]
+    version: int,
+    document: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    kind: type[Classifier],
+    encoders: Mapping[str, Any] | None,
 ) -> Classifier:
-    clf = kind(**{name: _revive(value) for name, value in document["parameters"].items()})
+    parameters = {name: _revive(value) for name, value in document["parameters"].items()}
+    embeddings = _embeddings(parameters.get("fields"), encoders)
+    if embeddings:
+        parameters["fields"] |= embeddings
+    clf = kind(**parameters)
     if document.get("encoder") is not None:
         from askance.features.rows import RowFeatures
 
-        clf._features = RowFeatures.from_dict(document["encoder"])
+        clf._features = RowFeatures.from_dict(document["encoder"], embeddings)
     learned = document.get("learned")
     if learned is None:
         return clf
@@ -245,6 +259,15 @@ def _restore(
     return clf
 
 
+def _embeddings(fields: Any, encoders: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The encoders of the fields that are embedded."""
+    embedded = [name for name, kind in (fields or {}).items() if kind == EMBEDDING]
+    try:
+        return dict(match_encoders(embedded, encoders))
+    except InvalidInput as error:
+        raise ModelFileError(str(error)) from None
+
+
 # --- values as JSON --------------------------------------------------------------------------------------
 
 
@@ -259,6 +282,8 @@ def _describe(value: Any) -> Any:
         module = type(value).__module__
         home = None if module.startswith("askance.") else module  # ours may move between modules
         return {"kind": "rule", "name": type(value).__name__, "module": home, "parameters": parameters}
+    if isinstance(value, Embedding):
+        return EMBEDDING
     if isinstance(value, Mapping):
         return {"kind": "mapping", "values": {str(name): _describe(item) for name, item in value.items()}}
     if isinstance(value, np.random.Generator):

@@ -49,13 +49,14 @@ class RawActiveClassifier(BaseActiveClassifier):
         """Raise if the parameters cannot work, before the first event."""
         super().check_rules()
         if self.fields is not None:
+            from askance.features.embedding import split_embeddings
             from askance.features.kinds import check_features
 
             if not isinstance(self.fields, Mapping):
                 raise InvalidParameter(
                     f'fields maps names to kinds, such as {{"zip": "category"}}, got {self.fields!r}.'
                 )
-            check_features(self.fields)
+            check_features(split_embeddings(self.fields)[0])
         MissingValues(self.na_values)
 
     def _missing(self) -> MissingValues:
@@ -100,7 +101,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             return None
         from askance.features.table import is_raw, is_table, read_raw
 
-        if isinstance(X, str | bytes | Mapping):
+        if isinstance(X, str | bytes | Mapping) and not is_table(X):
             raise InvalidInput("X is a single event; put it into a list, or use ask.")
         if hasattr(X, "__next__"):
             raise InvalidInput("X is an iterator; pass a list of events, or, without y, an iterator of batches (X, y).")
@@ -193,7 +194,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             self._make_room(features, classes)
         except BaseException:
             if kept is not None:
-                self._features = RowFeatures.from_dict(kept)
+                self._features = RowFeatures.from_dict(kept, self._features.encoder.embeddings)
             raise
         if kept is None:
             reopen_kinds(features, [raw])
