@@ -120,7 +120,7 @@ class RiverClassifier(base.Classifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        from askance.learner.presets import make
+        from askance.learner.make import make
 
         yield {"classifier": make("PAA-I")}
 
@@ -295,7 +295,7 @@ class RiverActiveClassifier(AskingClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        from askance.learner.presets import make
+        from askance.learner.make import make
 
         yield {"classifier": make("SOAL-diag", budget=0.2)}
 
