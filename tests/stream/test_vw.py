@@ -330,7 +330,7 @@ def test_a_csv_file_becomes_lines_that_are_played_checked_compared_and_predicted
     assert lines[0].split("|")[0] in ("1 'm0", "-1 'm0")
     played = here("run", "mail.vw", "--algorithm", "PAA-I", "--save", "m.model", "--json", cwd=mail)
     assert '"accuracy": 0.9' in played.stdout
-    assert "hashed features, numbers standardised" in here("check", "mail.vw", cwd=mail).stdout
+    assert "hashed features, numbers standardised" in here("check", "mail.vw", "--json", cwd=mail).stdout
     assert (
         here("compare", "mail.vw", "-a", "PAA-I:C=1", "--ratios", "0.2", "--permutations", "1", cwd=mail).returncode
         == 0
