@@ -49,6 +49,7 @@ class Running:
         asking=None,
         model=None,
         log=None,
+        instructions=None,
         nursery=None,
         file_bytes=None,
         holds=None,
@@ -74,6 +75,11 @@ class Running:
         for name, values in sections.items():
             lines.append(f"[{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        told = instructions or {}
+        lines += ["[instructions]", f"text = {json.dumps(told.get('text', ''), ensure_ascii=False)}"]
+        for label, of_class in told.get("classes", {}).items():
+            lines.append(f"[instructions.classes.{json.dumps(label)}]")
+            lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in of_class.items()]
         self.text = "\n".join(lines) + "\n"
 
     def create(self):

@@ -89,6 +89,15 @@ store = {store}
 # checkpoint_every = 10000       # events and answers after which the model is stored, for a quick start
 # checkpoint_seconds = "60s"     # or after this time, if there were any
 
+# What the label page tells people about the work, on their first visit and by the key I. Blank lines part paragraphs,
+# lines that begin with "- " are a list. May be changed at any restart.
+[instructions]
+# text = "..."
+
+# [instructions.classes.spam]                        # for example
+# text = "..."
+# examples = ["You won a prize", "Cheap watches"]    # for example
+
 # What the service says on stderr. Of several streams, the first one's settings hold.
 [log]
 # format = "text"     # or "json", an object a line, for programs
