@@ -50,6 +50,7 @@ class Running:
         model=None,
         log=None,
         instructions=None,
+        display=None,
         nursery=None,
         file_bytes=None,
         holds=None,
@@ -68,6 +69,7 @@ class Running:
             "server": {"port": 0, "disk_reserve": 0, "wrong_tokens_per_minute": 0, **(server or {})},
             "asking": asking or {},
             "log": log or {},
+            "display": display or {},
             "model": {"hash_bits": 12, **(model or {})},  # a small model is saved and compared sooner
         }
         lines = ['title = "Test"', f"classes = {json.dumps(CLASSES)}", f"store = {json.dumps(self.store)}", "[fields]"]

@@ -10,6 +10,7 @@ from askance.cli import main
 from askance.live.config import (
     AskingSettings,
     Config,
+    Display,
     Instructions,
     LogSettings,
     ModelSettings,
@@ -26,6 +27,7 @@ SECTIONS = {
     "server": ServerSettings,
     "log": LogSettings,
     "instructions": Instructions,
+    "display": Display,
 }
 
 

@@ -89,6 +89,13 @@ store = {store}
 # checkpoint_every = 10000       # events and answers after which the model is stored, for a quick start
 # checkpoint_seconds = "60s"     # or after this time, if there were any
 
+# Fields of an event that the label page shows as links or images. The browser fetches images, from these hosts alone;
+# the service fetches nothing.
+[display]
+# links = ["url"]                                  # for example
+# images = ["photo"]                               # for example
+# image_hosts = ["https://images.example.org"]     # for example
+
 # What the label page tells people about the work, on their first visit and by the key I. Blank lines part paragraphs,
 # lines that begin with "- " are a list. May be changed at any restart.
 [instructions]

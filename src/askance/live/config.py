@@ -13,6 +13,7 @@ from askance.errors import AskanceError, InvalidParameter
 from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
+from askance.live.display import Display, read_display
 from askance.live.instructions import Instructions, read_instructions
 from askance.live.proxies import read_networks, read_public_url
 from askance.missing import MissingValues
@@ -137,6 +138,7 @@ class Config:
     server: ServerSettings = ServerSettings()
     log: LogSettings = LogSettings()
     instructions: Instructions = field(default_factory=Instructions)
+    display: Display = field(default_factory=Display)
     folder: Path = field(default=Path("."), compare=False)
     """Where the file is: what it names is beside it."""
 
@@ -182,7 +184,10 @@ def load(path: str | Path, store: str | None = None) -> Config:
 
 def from_document(document: dict[str, Any], folder: Path = Path("."), store: str | None = None) -> Config:
     """A configuration from parsed TOML."""
-    known = {"name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions"}
+    known = {
+        "name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions",
+        "display",
+    }  # fmt: skip
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
     place = store or _text(document.get("store", "askance.db"), "store")
@@ -208,6 +213,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
             ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
         ),
         log=_log(_table(document, "log")),
+        display=read_display(_table(document, "display")),
         instructions=read_instructions(_table(document, "instructions"), document["classes"]),
         folder=folder,
     )

@@ -82,7 +82,11 @@ async def dashboard(service: Service, request: Request) -> Response:
 @route("GET", "/label", "label", is_page=True)
 async def label(service: Service, request: Request) -> Response:
     """The label page."""
-    return page(service, request, "label.html", instructions=service.config.instructions, blocks=blocks)
+    config = service.config
+    return page(
+        service, request, "label.html", instructions=config.instructions, blocks=blocks,
+        display=config.display.document(),
+    )  # fmt: skip
 
 
 class Login(QueryString):
