@@ -64,6 +64,7 @@ class Running:
         self.clock, self.patience = None, patience
         self.count = 0
         self.headers = {}
+        self.trusted = True  # or the certificate that is
         sections = {
             "queue": {"learn_after": 0.0, **(queue or {})},
             "server": {"port": 0, "disk_reserve": 0, "wrong_tokens_per_minute": 0, **(server or {})},
@@ -127,14 +128,14 @@ class Running:
         deadline = time.monotonic() + PATIENCE  # an edited kernel is compiled anew
         found = None
         while found is None and time.monotonic() < deadline and self.process.poll() is None:
-            found = re.search(r"http://\S+(?=\n)", out.read_text()) if out.exists() else None
+            found = re.search(r"https?://\S+(?=\n)", out.read_text()) if out.exists() else None
             time.sleep(0.01)
         if found is None:
             self.process.kill()
             raise AssertionError(f"it did not start: {err.read_text()[-2000:]}")
         self.url = found.group()
         self.port = int(self.url.rsplit(":", 1)[1])
-        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=self.headers)
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=self.headers, verify=self.trusted)
         return self
 
     def tokens(self, **scopes):

@@ -67,6 +67,8 @@ store = {store}
 [server]
 # host = "127.0.0.1"    # any other address needs a token: 'askance token create'
 # port = 8017
+# tls_cert = "fullchain.pem"    # for example: the service itself speaks TLS, with this certificate
+# tls_key = "privkey.pem"       # for example: and its key; both may be renewed while it runs
 # public_url = "https://labels.example.org"    # for example, behind a proxy: the address that people use
 # trusted_proxies = ["127.0.0.1"]              # for example: whose X-Forwarded-For is believed
 

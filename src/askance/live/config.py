@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,8 @@ class ServerSettings:
 
     host: str = "127.0.0.1"
     port: int = 8017
+    tls_cert: str = ""
+    tls_key: str = ""
     public_url: str = ""
     trusted_proxies: tuple[str, ...] = ()
     body_bytes: int = 10_000_000
@@ -199,6 +201,9 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
             )
         place = str(folder / place)
     model = _model(document)
+    server: ServerSettings = _section(
+        ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
+    )
     return Config(
         name=_text(document.get("name", "askance"), "name"),
         title=_text(document.get("title", "askance"), "title"),
@@ -209,8 +214,10 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         queue=_section(
             Queue, _table(document, "queue"), "queue", ("lease", "learn_after", "time_to_live", "freshness", "later")
         ),
-        server=_section(
-            ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
+        server=replace(
+            server,
+            tls_cert=server.tls_cert and str(folder / server.tls_cert),
+            tls_key=server.tls_key and str(folder / server.tls_key),
         ),
         log=_log(_table(document, "log")),
         display=read_display(_table(document, "display")),

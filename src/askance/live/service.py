@@ -87,7 +87,8 @@ class Service:
         self.router = Router(ROUTES)
         self.rate = TokenBucket(config.server.requests_per_second)
         self.failures = Failures(config.server.wrong_tokens_per_minute)
-        self.proxies = Proxies(config.server.host, config.server.public_url, config.server.trusted_proxies)
+        server = config.server
+        self.proxies = Proxies(server.host, server.public_url, server.trusted_proxies, bool(server.tls_cert))
         self.readers = ThreadPoolExecutor(READERS, "askance-reader")
         self.exporters = ThreadPoolExecutor(EXPORTERS, "askance-exporter")
         self.workers = ThreadPoolExecutor(WORKERS, "askance-worker")
