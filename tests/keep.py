@@ -2,8 +2,9 @@
 
     python -m tests.keep models    the four models of tests/learner/models/format-N, and what is decided with them
     python -m tests.keep schema    tests/live/schemas/N.json: the store of the schema before, gone on with by this one
+    python -m tests.keep logs      tests/live/logs/VERSION-*.json: logs of the service, and what was decided with them
 
-Run it before you raise the version of model files, or add a migration.
+Run it before you raise the version of model files or add a migration, and with every release for its logs.
 """
 
 from __future__ import annotations
@@ -100,8 +101,18 @@ def dump_tables(raw, migration: str) -> str:
     return f'{{"migration": "{digest}",\n"tables": {{\n' + ",\n".join(tables) + "}}\n"
 
 
+def keep_logs() -> Path:
+    from tests.live.kept_logs import ALGORITHMS, KEPT, write_log
+
+    KEPT.mkdir(exist_ok=True)
+    for name in ALGORITHMS:
+        path = KEPT / f"{askance.__version__}-{name}.json"
+        path.write_text(write_log(name), encoding="utf-8")
+    return KEPT
+
+
 def main(words: list[str]) -> int:
-    makers = {"models": keep_models, "schema": keep_schema}
+    makers = {"models": keep_models, "schema": keep_schema, "logs": keep_logs}
     if len(words) != 1 or words[0] not in makers:
         print(__doc__, file=sys.stderr)
         return 2

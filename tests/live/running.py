@@ -49,6 +49,8 @@ class Running:
         asking=None,
         model=None,
         log=None,
+        instructions=None,
+        display=None,
         nursery=None,
         file_bytes=None,
         holds=None,
@@ -62,11 +64,13 @@ class Running:
         self.clock, self.patience = None, patience
         self.count = 0
         self.headers = {}
+        self.trusted = True  # or the certificate that is
         sections = {
             "queue": {"learn_after": 0.0, **(queue or {})},
             "server": {"port": 0, "disk_reserve": 0, "wrong_tokens_per_minute": 0, **(server or {})},
             "asking": asking or {},
             "log": log or {},
+            "display": display or {},
             "model": {"hash_bits": 12, **(model or {})},  # a small model is saved and compared sooner
         }
         lines = ['title = "Test"', f"classes = {json.dumps(CLASSES)}", f"store = {json.dumps(self.store)}", "[fields]"]
@@ -74,6 +78,11 @@ class Running:
         for name, values in sections.items():
             lines.append(f"[{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        told = instructions or {}
+        lines += ["[instructions]", f"text = {json.dumps(told.get('text', ''), ensure_ascii=False)}"]
+        for label, of_class in told.get("classes", {}).items():
+            lines.append(f"[instructions.classes.{json.dumps(label)}]")
+            lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in of_class.items()]
         self.text = "\n".join(lines) + "\n"
 
     def create(self):
@@ -119,14 +128,14 @@ class Running:
         deadline = time.monotonic() + PATIENCE  # an edited kernel is compiled anew
         found = None
         while found is None and time.monotonic() < deadline and self.process.poll() is None:
-            found = re.search(r"http://\S+(?=\n)", out.read_text()) if out.exists() else None
+            found = re.search(r"https?://\S+(?=\n)", out.read_text()) if out.exists() else None
             time.sleep(0.01)
         if found is None:
             self.process.kill()
             raise AssertionError(f"it did not start: {err.read_text()[-2000:]}")
         self.url = found.group()
         self.port = int(self.url.rsplit(":", 1)[1])
-        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=self.headers)
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=self.headers, verify=self.trusted)
         return self
 
     def tokens(self, **scopes):

@@ -53,8 +53,8 @@ class Raw:
         with self.connect() as connection:
             return [column[0] for column in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]
 
-    def build(self, version):
-        """A store as an askance of that schema left it."""
+    def fill(self, version, tables):
+        """A store of a schema, with these rows."""
         if is_postgres(self.place):
             from askance.live.store.postgres import PostgresDatabase
 
@@ -67,17 +67,24 @@ class Raw:
             for migration in schema.MIGRATIONS[:version]:
                 for statement in schema.statements(migration, words):
                     connection.execute(statement)
-            for name, table in kept(version)["tables"].items():
+            for name, table in tables.items():
                 marks = ", ".join([mark] * len(table["columns"]))
                 for row in table["rows"]:
                     cells = [bytes.fromhex(cell["hex"]) if isinstance(cell, dict) else cell for cell in row]
                     columns = ", ".join(table["columns"])
                     connection.execute(f"INSERT INTO {name} ({columns}) VALUES ({marks})", cells)
+            connection.execute("COMMIT")
+        return self
+
+    def build(self, version):
+        """A store as an askance of that schema left it."""
+        self.fill(version, kept(version)["tables"])
+        mark = "%s" if is_postgres(self.place) else "?"
+        with self.connect() as connection:
             # As if it was left just now: otherwise the first sweep of a service ends leases and questions.
             ends = f"{mark} - (SELECT max(created) FROM asks)"
             move = f"UPDATE asks SET deadline = deadline + {ends}, expires = expires + {ends}"
             connection.execute(move, [time.time() + PATIENCE] * 2)
-            connection.execute("COMMIT")
         return self
 
     def content(self, version=1):

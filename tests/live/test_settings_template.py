@@ -10,6 +10,8 @@ from askance.cli import main
 from askance.live.config import (
     AskingSettings,
     Config,
+    Display,
+    Instructions,
     LogSettings,
     ModelSettings,
     Queue,
@@ -24,6 +26,8 @@ SECTIONS = {
     "queue": Queue,
     "server": ServerSettings,
     "log": LogSettings,
+    "instructions": Instructions,
+    "display": Display,
 }
 
 
@@ -49,9 +53,10 @@ def test_every_setting_is_in_the_template(tmp_path):
         names = set(AskingSettings().to_dict()) if kind is AskingSettings else {item.name for item in fields(kind)}
         if kind is ModelSettings:
             names -= {"classes", "fields", "parameters"}
-        assert names == set(
-            re.findall(r"^(?:# )?(\w+) = ", parts[section].split("# [model.parameters]")[0], re.MULTILINE)
-        )
+        if kind is Instructions:
+            names -= {"classes"}
+        own = re.split(r"# \[\w+\.", parts[section])[0]
+        assert names == set(re.findall(r"^(?:# )?(\w+) = ", own, re.MULTILINE))
     names = {item.name for item in fields(Config)} - SECTIONS.keys() - {"folder"}
     assert names == set(re.findall(r"^(?:# )?(\w+) = ", top, re.MULTILINE))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import TYPE_CHECKING
 
 from askance.cli.command import Command
@@ -22,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     unsound, rest = examine(config, config.store, options.deep)
-    findings = unsound + rest
+    findings = unsound + rest + examine_certificate(config)
     for sentence in findings:
         print(f"problem: {sentence}")
     for sentence in remark(config):
@@ -41,6 +42,15 @@ def examine(config: Config, place: str, deep: bool) -> tuple[list[str], list[str
         return examine_store(database, config, deep), examine_rest(database, config)
     finally:
         database.close()
+
+
+def examine_certificate(config: Config) -> list[str]:
+    """What is wrong with the certificate of a service that speaks TLS, in sentences."""
+    from askance.live.server import tls_files
+    from askance.live.tls import examine_tls
+
+    files = tls_files(config.server)
+    return [] if files is None else examine_tls(files, time.time())
 
 
 def remark(config: Config) -> list[str]:

@@ -67,6 +67,8 @@ store = {store}
 [server]
 # host = "127.0.0.1"    # any other address needs a token: 'askance token create'
 # port = 8017
+# tls_cert = "fullchain.pem"    # for example: the service itself speaks TLS, with this certificate
+# tls_key = "privkey.pem"       # for example: and its key; both may be renewed while it runs
 # public_url = "https://labels.example.org"    # for example, behind a proxy: the address that people use
 # trusted_proxies = ["127.0.0.1"]              # for example: whose X-Forwarded-For is believed
 
@@ -88,6 +90,22 @@ store = {store}
 # lag_limit = "60s"              # /readyz says no when an answer is so long overdue to be learned
 # checkpoint_every = 10000       # events and answers after which the model is stored, for a quick start
 # checkpoint_seconds = "60s"     # or after this time, if there were any
+
+# Fields of an event that the label page shows as links or images. The browser fetches images, from these hosts alone;
+# the service fetches nothing.
+[display]
+# links = ["url"]                                  # for example
+# images = ["photo"]                               # for example
+# image_hosts = ["https://images.example.org"]     # for example
+
+# What the label page tells people about the work, on their first visit and by the key I. Blank lines part paragraphs,
+# lines that begin with "- " are a list. May be changed at any restart.
+[instructions]
+# text = "..."
+
+# [instructions.classes.spam]                        # for example
+# text = "..."
+# examples = ["You won a prize", "Cheap watches"]    # for example
 
 # What the service says on stderr. Of several streams, the first one's settings hold.
 [log]

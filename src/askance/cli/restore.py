@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"note: {sentence}", file=sys.stderr)
         note_restore(str(staged), source.name)
         replace_store(staged, target)
+        os.ftruncate(owner, 0)  # what it said of the store before
     finally:
         for name in ("", *BESIDE, ".lock"):
             Path(f"{staged}{name}").unlink(missing_ok=True)

@@ -25,6 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=whole_number(0, 65_535), metavar="N", help="which port; 0 chooses a free one (default: 8017)"
     )
+    parser.add_argument("--tls-cert", metavar="FILE", help="speak TLS with this certificate, in PEM")
+    parser.add_argument("--tls-key", metavar="FILE", help="its key")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,6 +41,10 @@ def run(options: argparse.Namespace) -> int:
         server = replace(server, host=options.host)
     if options.port is not None:
         server = replace(server, port=options.port)
+    if options.tls_cert is not None:
+        server = replace(server, tls_cert=options.tls_cert)
+    if options.tls_key is not None:
+        server = replace(server, tls_key=options.tls_key)
     configs[0] = replace(configs[0], server=server)
     slow = note_slow_start()
 
@@ -63,6 +69,7 @@ command = Command(
     "few become questions, people answer them on a page, and the model learns every\n"
     "answer once. Begin with 'askance init'.",
     epilog="examples:\n  askance serve\n  askance serve --port 9000\n  askance serve spam.toml fraud.toml\n"
+    "  askance serve --host 0.0.0.0 --tls-cert fullchain.pem --tls-key privkey.pem\n"
     "  askance serve --store postgresql://askance@db/askance\n",
     configure=configure,
     run=run,

@@ -94,6 +94,7 @@ def store(
         supersedes=given.supersedes, response=json.dumps(response),
     )  # fmt: skip
     add_answer(session, row)
+    state.log_hash.add("answers", [row])
     if due is not None and (state.due is None or due < state.due):
         state.due = due
     if kind == AnswerKind.SKIP:

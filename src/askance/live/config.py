@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from askance.errors import AskanceError, InvalidParameter
 from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
+from askance.live.display import Display, read_display
+from askance.live.instructions import Instructions, read_instructions
 from askance.live.proxies import read_networks, read_public_url
 from askance.missing import MissingValues
 
@@ -89,6 +91,8 @@ class ServerSettings:
 
     host: str = "127.0.0.1"
     port: int = 8017
+    tls_cert: str = ""
+    tls_key: str = ""
     public_url: str = ""
     trusted_proxies: tuple[str, ...] = ()
     body_bytes: int = 10_000_000
@@ -135,6 +139,8 @@ class Config:
     queue: Queue = Queue()
     server: ServerSettings = ServerSettings()
     log: LogSettings = LogSettings()
+    instructions: Instructions = field(default_factory=Instructions)
+    display: Display = field(default_factory=Display)
     folder: Path = field(default=Path("."), compare=False)
     """Where the file is: what it names is beside it."""
 
@@ -180,7 +186,10 @@ def load(path: str | Path, store: str | None = None) -> Config:
 
 def from_document(document: dict[str, Any], folder: Path = Path("."), store: str | None = None) -> Config:
     """A configuration from parsed TOML."""
-    known = {"name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log"}
+    known = {
+        "name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions",
+        "display",
+    }  # fmt: skip
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
     place = store or _text(document.get("store", "askance.db"), "store")
@@ -192,6 +201,9 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
             )
         place = str(folder / place)
     model = _model(document)
+    server: ServerSettings = _section(
+        ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
+    )
     return Config(
         name=_text(document.get("name", "askance"), "name"),
         title=_text(document.get("title", "askance"), "title"),
@@ -202,10 +214,14 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         queue=_section(
             Queue, _table(document, "queue"), "queue", ("lease", "learn_after", "time_to_live", "freshness", "later")
         ),
-        server=_section(
-            ServerSettings, _table(document, "server"), "server", ("receipt_seconds", "lag_limit", "checkpoint_seconds")
+        server=replace(
+            server,
+            tls_cert=server.tls_cert and str(folder / server.tls_cert),
+            tls_key=server.tls_key and str(folder / server.tls_key),
         ),
         log=_log(_table(document, "log")),
+        display=read_display(_table(document, "display")),
+        instructions=read_instructions(_table(document, "instructions"), document["classes"]),
         folder=folder,
     )
 

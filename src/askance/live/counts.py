@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 from askance.learner.budget_kinds import DAY, HOUR, period_kinds
 from askance.live.store.database import Session
 
 LAST_MINUTE = 1 << 60
+CHECKSUM = "checksum"
 COUNTED = (
     "events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections", "quarantined", "replayed",
 )  # fmt: skip
@@ -41,12 +43,24 @@ def read_counts(document: Any, n_classes: int) -> dict[str, Any] | None:
     counts = empty_counts(n_classes)
     try:
         counts |= json.loads(document)
+        checksum = counts.pop(CHECKSUM, None)
+        if checksum not in (None, _checksum(counts)):
+            return None
         sound = all(_is_number(counts[name]) for name in (*COUNTED, "margin", "probability")) and all(
             len(counts[name]) == n_classes and all(map(_is_number, counts[name])) for name in ("predicted", "labeled")
         )
     except (TypeError, ValueError, RecursionError):
         sound = False
     return counts if sound else None
+
+
+def write_counts(counts: dict[str, Any]) -> str:
+    """Counts as they are stored, with a checksum by which ``read_counts`` knows damaged ones."""
+    return json.dumps({**counts, CHECKSUM: _checksum(counts)})
+
+
+def _checksum(counts: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(counts, sort_keys=True).encode())
 
 
 def _is_number(value: Any) -> bool:

@@ -8,12 +8,12 @@ import stat
 from askance.live.checkpoints import OtherSettings, checkpoints, read_checkpoint, stored_start
 from askance.live.clock import STEP, Clock, iso, span
 from askance.live.config import Config, is_postgres
-from askance.live.dashboard_counts import count_anew, is_counted, read_counts
+from askance.live.dashboard_counts import are_right
 from askance.live.engine_state import check_model
+from askance.live.integrity import find_damage
 from askance.live.problems import StartError
 from askance.live.quarantine import examine, remarks
 from askance.live.rebuild import compare
-from askance.live.states import AnswerState
 from askance.live.store.database import Database, Session
 
 
@@ -28,7 +28,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
     if room is not None and room < config.server.disk_reserve:
         findings.append(f"only {room:,} bytes are free beside {database.place!r}; make room.")
     with database.read() as session:
-        findings += _log(session) + _counts(session) + examine(session)
+        findings += find_damage(session) + _counts(session) + examine(session)
         try:
             check_model(session, config)
             stored_start(session, config)
@@ -51,25 +51,8 @@ def remark_on_store(database: Database) -> list[str]:
         return remarks(session)
 
 
-def _log(session: Session) -> list[str]:
-    findings = []
-    count, last = session.all("SELECT count(*), coalesce(max(n), 0) FROM learned")[0]
-    if count != last:
-        findings.append(f"the log of learned answers has {count} rows but its last number is {last}; restore a backup.")
-    twice = session.value("SELECT count(*) FROM (SELECT answer FROM learned GROUP BY answer HAVING count(*) > 1) t")
-    if twice:
-        findings.append(f"{twice} answers were learned twice; restore a backup.")
-    lost = session.value(
-        f"SELECT count(*) FROM answers a WHERE a.state = '{AnswerState.LEARNED}' "
-        "AND NOT EXISTS (SELECT 1 FROM learned l WHERE l.answer = a.seq)"
-    )
-    if lost:
-        findings.append(f"{lost} answers count as learned but are not in the log; restore a backup.")
-    return findings
-
-
 def _counts(session: Session) -> list[str]:
-    if not is_counted(session) or read_counts(session) == count_anew(session):
+    if are_right(session):
         return []
     return ["the counts that the dashboard shows differ from the rows; run 'askance rebuild', which counts anew."]
 

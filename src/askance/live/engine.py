@@ -23,15 +23,16 @@ from askance.live.auth import begin_now
 from askance.live.checkpoints import save_checkpoint
 from askance.live.clock import STEP, Clock, span
 from askance.live.config import Config
-from askance.live.dashboard_counts import count_all
+from askance.live.dashboard_counts import are_right, count_all
 from askance.live.deadlines import follow_clock
 from askance.live.engine_state import EngineState, adopt_model, follow_settings, name_store
 from askance.live.ingest import ingest
+from askance.live.integrity import check_log
 from askance.live.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
 from askance.live.learner import Answer, Decided, Incoming, Learner
 from askance.live.learning import learn_due
 from askance.live.memory import give_back
-from askance.live.problems import Problem
+from askance.live.problems import Problem, StartError
 from askance.live.received import ReceivedEvent
 from askance.live.start import Start
 from askance.live.store.database import (
@@ -104,9 +105,15 @@ class Engine:
         self.database.own()
         with self.database.write() as session:
             adopt_model(session, self.config)
-            count_all(session)
+            are_wrong = self.database.is_small() and not are_right(session)
+            if are_wrong:
+                log.warning("the counts that the dashboard shows are damaged, and are counted anew from the rows.")
+            count_all(session, anew=are_wrong)
         with self.database.read() as session:
             self.state.load(session)
+            if self.database.is_small():
+                check_log(session, self.database.place)
+        self._check_complete()
         if self.state.ahead >= STEP:
             log.warning(
                 "the store was last written %s ahead of this machine's clock, which is wrong now or was wrong then; "
@@ -125,6 +132,16 @@ class Engine:
         warm_up(self.config, self.state.learner.start)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)
         self._thread.start()
+
+    def _check_complete(self) -> None:
+        """Refuse a store that lacks what was acknowledged, such as one whose journal was cut."""
+        known = self.database.known_group(self.state.store)
+        if known is not None and known > self.state.group:
+            raise StartError(
+                f"the last {known - self.state.group} transactions of {self.database.place!r} are missing; restore a "
+                "backup with 'askance restore', or, if an older copy was put there on purpose, remove "
+                f"'{self.database.place}.lock'."
+            )
 
     def _checkpoint_anew(self) -> None:
         """Where the newest checkpoint could not be used, keep another, so that the next start need not read the log."""
@@ -286,6 +303,7 @@ class Engine:
         if not self.healthy:
             log.warning("the store answers again.")
         self.committed = Committed.of(self.state)
+        self.database.note_group(self.state.store, self.state.group)
         self._stale, self._step = False, 0.0
         self.healthy, self.last_error = True, ""
         self.groups += 1

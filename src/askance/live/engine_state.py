@@ -5,7 +5,6 @@ All of it can be read from the store again, and is, at the start and whenever a 
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from math import isfinite
@@ -15,7 +14,17 @@ from typing import Any
 from askance.live.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint, remove_checkpoints, start_digest
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, Config, ModelSettings
-from askance.live.counts import SlidingCounts, add_up, counted_periods, empty_counts, minutes_between, read_counts
+from askance.live.counts import (
+    SlidingCounts,
+    add_up,
+    counted_periods,
+    empty_counts,
+    minutes_between,
+    read_counts,
+    write_counts,
+)
+from askance.live.log_hash import NAME as LOG_HASH
+from askance.live.log_hash import LogHash
 from askance.live.problems import StartError
 from askance.live.quarantine_state import NAME, QuarantineState
 from askance.live.replay import last_seq, replay
@@ -59,6 +68,8 @@ class EngineState:
         self.learned = int(session.value("SELECT max(n) FROM learned") or 0)
         self.seq = last_seq(session)
         self.due = next_due(session)
+        self.log_hash = LogHash(meta.get(LOG_HASH))
+        self.log_hash.take_up(session)
         learner, self.checkpoint = newest_checkpoint(session, self.config, self.seq)
         replay(session, learner, self.checkpoint, self.seq)
         self.quarantine = QuarantineState(meta.get(NAME))
@@ -117,14 +128,17 @@ class EngineState:
         self.group += 1
         rows = [("group", str(self.group)), ("clock", repr(self.clock.now()))]
         if self.dirty:
-            rows.append(("totals", json.dumps(self.totals)))
+            rows.append(("totals", write_counts(self.totals)))
             session.execute(
                 "INSERT INTO minutes (minute, document) VALUES (?, ?) "
                 "ON CONFLICT (minute) DO UPDATE SET document = excluded.document",
-                (self.minute, json.dumps(self.counts)),
+                (self.minute, write_counts(self.counts)),
             )
             self.newest_minute = max(self.newest_minute, self.minute)
             self.dirty = False
+        if self.log_hash.is_changed:
+            rows.append((LOG_HASH, self.log_hash.document()))
+            self.log_hash.is_changed = False
         if (held := self.quarantine.take_changes(self.learner)) is not None:
             rows.append((NAME, held))
         session.many(UPSERT, rows)
@@ -226,5 +240,7 @@ def follow_settings(session: Session, state: EngineState) -> None:
     if state.learner.exploring.settings == wanted:
         return
     state.seq += 1
-    session.execute(INSERT_SETTINGS, SettingsRow(state.seq, wanted.document()))
+    row = SettingsRow(state.seq, wanted.document())
+    session.execute(INSERT_SETTINGS, row)
+    state.log_hash.add("settings", [row])
     state.learner.follow(AskingSettings.from_document(wanted.document()))

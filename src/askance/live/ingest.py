@@ -108,7 +108,7 @@ def take_in(
                 id=ask, event=state.seq, why=decided.why, probability=decided.probability, audit=int(decided.audit),
                 rank=rank, state=AskState.OPEN, created=now, expires=now + state.config.queue.time_to_live,
             ))  # fmt: skip
-        gave_way += [WidenedRow(state.seq, name, kind) for name, kind in decided.gave_way.items()]
+        gave_way += [WidenedRow(state.seq, name, kind) for name, kind in sorted(decided.gave_way.items())]
         chances = [round(chance, 6) for chance in decided.probabilities]
         row = EventRow(
             id=event.id, fields=event.text, time=event.time, received=now, seq=state.seq, predicted=decided.predicted,
@@ -121,14 +121,17 @@ def take_in(
         _count(state, decided)
     if rows:
         session.many(INSERT, rows)
+        state.log_hash.add("events", rows)
         state.count("events", len(rows))
     if asks:
         add_asks(session, asks)
+        state.log_hash.add("asks", asks)
         state.count("asks", len(asks))
         state.count("audits", sum(ask.why == AUDIT for ask in asks))
         keep_within(session, state)
     if gave_way:
         session.many(INSERT_WIDENED, gave_way)
+        state.log_hash.add("widened", gave_way)
         for _, name, kind in gave_way:
             log.warning("too many values of the field %r did not fit its kind: it is a %s from here on", name, kind)
     return new

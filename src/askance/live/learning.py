@@ -57,7 +57,9 @@ def learn_due(session: Session, state: EngineState) -> int:
         state.seq += 1
         state.learned += 1
         state.learner.version = state.learned
-        session.execute(INSERT, LearnedRow(state.seq, state.learned, due.seq, due.event, due.label, weight))
+        row = LearnedRow(state.seq, state.learned, due.seq, due.event, due.label, weight)
+        session.execute(INSERT, row)
+        state.log_hash.add("learned", [row])
         move_answer(session, CountedAnswer.of(due), AnswerState.LEARNED)
         learned += 1
         if time.monotonic() - began > ENOUGH:

@@ -87,7 +87,8 @@ def host_of(url: bytes) -> str:
 class Proxies:
     """What the settings say about the way to the service."""
 
-    def __init__(self, host: str, public_url: str, trusted: Iterable[str]) -> None:
+    def __init__(self, host: str, public_url: str, trusted: Iterable[str], has_tls: bool = False) -> None:
+        self.has_tls = has_tls
         self.scheme, self.public_host = read_public_url(public_url) if public_url else ("", "")
         self.networks = read_networks(trusted)
         self.expects_some = bool(public_url or self.networks)
@@ -116,7 +117,7 @@ class Proxies:
         """Whether the client came by TLS."""
         if self.scheme:
             return self.scheme == "https"
-        return headers.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower() == b"https"
+        return self.has_tls or headers.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower() == b"https"
 
     def check_origin(self, headers: Mapping[bytes, bytes]) -> None:
         """A page of another site must not send requests in the name of whoever looks at it.

@@ -19,6 +19,7 @@ from askance.live.states import IN_PLAY, AskState, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
 from askance.live.transitions import MoveOfAsks, move_ask
+from askance.live.variety import AHEAD, BETWEEN, PREFIX, choose, words_of
 
 FOR_EVER = 1e12
 FAIRLY_SURE = 0.8  # the probability from which a question is not said to be about doubt
@@ -67,6 +68,15 @@ OPEN_FOR = Query(
     f"WHERE a.state = '{AskState.OPEN}' "
     "AND NOT EXISTS (SELECT 1 FROM set_aside s WHERE s.ask = a.id AND s.annotator = ? AND s.until > ?) "
     "ORDER BY a.rank DESC, a.id DESC LIMIT ?",
+)
+WORDS = f"SELECT seq, substr(fields, 1, {PREFIX}) FROM events WHERE seq IN ({{}})"
+JUST_ANSWERED = (
+    f"SELECT substr(e.fields, 1, {PREFIX}) FROM answers a JOIN events e ON e.seq = a.event "
+    "WHERE a.annotator = ? ORDER BY a.seq DESC LIMIT ?"
+)
+IN_HANDS = (
+    f"SELECT substr(e.fields, 1, {PREFIX}) FROM asks a JOIN events e ON e.seq = a.event "
+    f"WHERE a.state = '{AskState.LEASED}' AND a.annotator = ? ORDER BY a.deadline LIMIT ?"
 )
 COUNT_OPEN = f"SELECT count(*) FROM asks WHERE state = '{AskState.OPEN}'"
 LENGTHS = f"SELECT state, count(*) FROM asks WHERE state IN {one_of(IN_PLAY)} GROUP BY state"
@@ -138,11 +148,23 @@ def next_asks(
 
 
 def _open_for(session: Session, annotator: str, now: float, n: int) -> list[Ask]:
-    """Open asks for an annotator: first those they put off until now, then by rank."""
+    """Open asks for an annotator: first those they put off until now, then by rank, no near-duplicates in a row."""
     returned = PUT_OFF_UNTIL_NOW.all(session, (annotator, now, n))
+    if len(returned) == n:
+        return returned
     known = {ask.id for ask in returned}
-    rest = OPEN_FOR.all(session, (annotator, now, n + len(known)))
-    return [*returned, *(ask for ask in rest if ask.id not in known)][:n]
+    found = OPEN_FOR.all(session, (annotator, now, n + len(known) + AHEAD))
+    rest = [ask for ask in found if ask.id not in known]
+    if len(rest) > 1:
+        rest = _vary(session, annotator, rest, n)
+    return [*returned, *rest][:n]
+
+
+def _vary(session: Session, annotator: str, asks: list[Ask], n: int) -> list[Ask]:
+    """The first of these questions, none like the ones that an annotator has just had, if there are others."""
+    words = {event: words_of(fields) for event, fields in session.select_in(WORDS, [ask.event for ask in asks])}
+    before = session.all(JUST_ANSWERED, (annotator, BETWEEN))[::-1] + session.all(IN_HANDS, (annotator, BETWEEN))
+    return choose([(ask, words[ask.event]) for ask in asks], [words_of(fields) for (fields,) in before], n)
 
 
 def open_asks(session: Session) -> int:

@@ -20,6 +20,8 @@ from askance.live.dashboard_counts import count_all
 from askance.live.engine import Engine
 from askance.live.engine_state import UPSERT, EngineState, adopt_model, check_model, stored_model
 from askance.live.learner import Learner
+from askance.live.log_hash import NAME as LOG_HASH
+from askance.live.log_hash import LogHash
 from askance.live.replay import last_seq, replay, taken_back
 from askance.live.start import start_from_file
 from askance.live.store.database import Database, Session
@@ -45,6 +47,7 @@ def change_over(
     """Replay what came meanwhile, note what is left out from now on, and use the new model."""
     replay(session, fresh, reached, state.seq, left_out)
     session.many("UPDATE learned SET left_out = 1 WHERE n = ?", [(n,) for n in sorted(left_out)])
+    state.log_hash.start_anew(session, "learned")
     remove_checkpoints(session)
     count_all(session, anew=True)
     save_checkpoint(session, fresh, state.seq, state.learned, state.clock.now())
@@ -91,7 +94,9 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
         remove_checkpoints(session)
         if changes_start:
             keep_start(session, start, now)
-        session.execute(UPSERT, ("model", config.model.document()))
+        log_hash = LogHash(None)
+        log_hash.take_up(session)
+        session.many(UPSERT, [("model", config.model.document()), (LOG_HASH, log_hash.document())])
         count_all(session, anew=True)
         save_checkpoint(session, fresh, last, n, now)
         digest = fresh.digest()

@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 import socket
+import ssl
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 import anyio._backends._asyncio  # noqa: F401  (loaded by the first streamed response, it would hold the others up)
 import uvicorn
 
+from askance.errors import InvalidParameter
 from askance.live.auth import is_own_machine
 from askance.live.config import Config, ServerSettings
 from askance.live.engine import Engine
@@ -27,6 +29,7 @@ from askance.live.service import Service
 from askance.live.store import open_store
 from askance.live.store.database import PATIENCE, PAUSE, CommitUnknown, StoreAway
 from askance.live.streams import Streams, check_together
+from askance.live.tls import TlsFiles, follow_files, make_context
 
 SWITCH_INTERVAL = 0.0005  # the writer's thread must not keep the requests waiting
 BACKLOG = 2048
@@ -56,6 +59,8 @@ def serve(
     answers. The first one's settings say where to listen."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     first = configs[0].server
+    files = tls_files(first)
+    context = make_context(files) if files else None
     if len(configs) > 1:
         check_together(list(configs))
         configs = [replace(config, server=listening_as(config.server, first)) for config in configs]
@@ -69,12 +74,24 @@ def serve(
         gc.freeze()  # or a full collection would look through the compiler's million objects, for a tenth of a second
         gc.set_threshold(*gc.get_threshold()[:2], RARELY)
         shown = f"[{first.host}]" if ":" in first.host else first.host
-        _run(_serve(services, sock, lambda: ready(f"http://{shown}:{port}", services)))
+        address = f"{'https' if context else 'http'}://{shown}:{port}"
+        _run(_serve(services, sock, context, lambda: ready(address, services)))
 
 
 def listening_as(own: ServerSettings, first: ServerSettings) -> ServerSettings:
     """The settings of one stream among several: the way to it is that of the first."""
-    return replace(own, host=first.host, public_url=first.public_url, trusted_proxies=first.trusted_proxies)
+    return replace(
+        own, host=first.host, public_url=first.public_url, trusted_proxies=first.trusted_proxies,
+        tls_cert=first.tls_cert, tls_key=first.tls_key,
+    )  # fmt: skip
+
+
+def tls_files(server: ServerSettings) -> TlsFiles | None:
+    """The certificate and its key, where the service itself speaks TLS."""
+    if bool(server.tls_cert) != bool(server.tls_key):
+        missing = "server.tls_key (--tls-key)" if server.tls_cert else "server.tls_cert (--tls-cert)"
+        raise InvalidParameter(f"a certificate and its key go together; {missing} is missing.")
+    return TlsFiles(server.tls_cert, server.tls_key) if server.tls_cert else None
 
 
 def _open(config: Config, engines: ExitStack) -> Service:
@@ -143,11 +160,16 @@ class UvicornServer(uvicorn.Server):
         self._ready()
 
 
-async def _serve(services: list[Service], sock: socket.socket, ready: Callable[[], None]) -> None:
+async def _serve(
+    services: list[Service], sock: socket.socket, context: ssl.SSLContext | None, ready: Callable[[], None]
+) -> None:
     application = RequestLog(
         services[0] if len(services) == 1 else Streams(services), services[0].proxies.client_address
     )
-    server = UvicornServer(uvicorn.Config(application, **options(services[0].config.server.receipt_seconds)), ready)
+    settings = uvicorn.Config(application, **options(services[0].config.server.receipt_seconds))
+    settings.load()
+    settings.ssl = context
+    server = UvicornServer(settings, ready)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -158,8 +180,12 @@ async def _serve(services: list[Service], sock: socket.socket, ready: Callable[[
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     tasks = [loop.create_task(service.keep_keys_fresh()) for service in services]
+    files = tls_files(services[0].config.server)
+    if context is not None and files is not None:
+        tasks.append(loop.create_task(follow_files(context, files)))
     await server.serve(sockets=[sock])
-    for service, keys in zip(services, tasks, strict=True):
+    for task in tasks:
+        task.cancel()
+    for service in services:
         service.stopping.set()
-        keys.cancel()
         service.close()

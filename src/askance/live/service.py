@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -38,16 +38,10 @@ from askance.live.token_failures import Failures, group_of
 log = logging.getLogger("askance")
 
 CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; manifest-src 'self'; worker-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-SECURITY = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-    (b"content-security-policy", CSP.encode()),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
 STORE = b"askance-store"
 """The header in which a page says which store it speaks to."""
 READERS = 4
@@ -64,6 +58,17 @@ _OTHER_PAGE = {"/": ("label", "/label"), "/label": ("read", "/")}
 Found = TypeVar("Found")
 
 
+def security_headers(image_hosts: Iterable[str]) -> list[tuple[bytes, bytes]]:
+    """What every response tells a browser not to do; images may come from these hosts, too."""
+    policy = CSP.format(images=" ".join(("'self'", "data:", *image_hosts)))
+    return [
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"same-origin"),
+        (b"content-security-policy", policy.encode()),
+        (b"cross-origin-resource-policy", b"same-origin"),
+    ]
+
+
 class Service:
     """Everything between a request and the engine."""
 
@@ -74,6 +79,7 @@ class Service:
         self.config, self.database, self.engine = config, database, engine
         self.prefix = ""
         """What stands before every path: nothing, or /name among several streams."""
+        self._security = security_headers(config.display.image_hosts)
         self.clock = engine.clock
         self.keys = Keys(database, engine.clock)
         self.keys.refresh()
@@ -81,7 +87,8 @@ class Service:
         self.router = Router(ROUTES)
         self.rate = TokenBucket(config.server.requests_per_second)
         self.failures = Failures(config.server.wrong_tokens_per_minute)
-        self.proxies = Proxies(config.server.host, config.server.public_url, config.server.trusted_proxies)
+        server = config.server
+        self.proxies = Proxies(server.host, server.public_url, server.trusted_proxies, bool(server.tls_cert))
         self.readers = ThreadPoolExecutor(READERS, "askance-reader")
         self.exporters = ThreadPoolExecutor(EXPORTERS, "askance-exporter")
         self.workers = ThreadPoolExecutor(WORKERS, "askance-worker")
@@ -209,7 +216,7 @@ class Service:
                     "internal", "something went wrong here; the service's log has the details, under this request's id."
                 )
             )
-        response.raw_headers.extend(SECURITY)
+        response.raw_headers.extend(self._security)
         if scope["path"].startswith(("/v1/", "/metrics")):
             response.raw_headers.append((b"cache-control", b"no-store"))
         if response.status_code == 413:

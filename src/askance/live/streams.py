@@ -64,7 +64,7 @@ class Streams:
         if name in self.services and rest:
             await self.services[name]({**scope, "path": f"/{rest[0]}"}, receive, send)
             return
-        from askance.live.service import SECURITY
+        from askance.live.service import security_headers
 
         try:
             for service in self.services.values():  # what is at the root tells of all of them
@@ -72,7 +72,7 @@ class Streams:
             response = await self._answer(scope["method"], scope["path"], name)
         except Problem as problem:
             response = problem_response(problem)
-        response.raw_headers.extend(SECURITY)
+        response.raw_headers.extend(security_headers(()))
         await response(scope, receive, send)
 
     async def _metrics(self) -> bytes:

@@ -158,4 +158,31 @@ def walk_simple_pages(serve, visit, **options):
     yield page, "the login with a wrong token"
 
 
-WALKS = [walk_questions, walk_label_page, walk_dashboard, walk_simple_pages]
+INSTRUCTIONS = {
+    "text": "Is this message wanted by whoever got it?\n\nSee https://example.org/policy?a=1&b=2, and mind:\n"
+    f"- newsletters that were ordered are wanted\n- {LONG_WORD} is no reason",
+    "classes": {
+        "ham": {"text": "Written by a person, or ordered.", "examples": ["Lunch at noon?", "line one\nline two"]},
+        "spam": {"text": "Everything else.\n\nIn doubt: unsure.", "examples": ["You won <b>a cruise</b> 🎉" * 3]},
+    },
+}
+
+
+def walk_instructions(serve, visit, **options):
+    """On the first visit, and called for."""
+    service = serve(instructions=INSTRUCTIONS, title=TITLE)
+    service.send("a")
+    page = visit(service, **options).page
+    page.wait_for_selector("#instructions[open]")
+    yield page, "the instructions on the first visit"
+    page.keyboard.press("Escape")
+    page.click("#open-help")
+    yield page, "the help, with the instructions"
+    page.click("#help-instructions")
+    page.wait_for_selector("#instructions[open]")
+    yield page, "the instructions once more"
+    page.keyboard.press("Escape")
+    yield page, "a question, with the instructions"
+
+
+WALKS = [walk_questions, walk_label_page, walk_dashboard, walk_simple_pages, walk_instructions]

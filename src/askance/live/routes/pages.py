@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import askance
 from askance.live.auth import SESSION_SECONDS, cookie_name
+from askance.live.instructions import blocks
 from askance.live.problems import Problem
 from askance.live.routing import LOGIN_BYTES, Request, route
 from askance.live.schemas import QueryString
@@ -81,7 +82,11 @@ async def dashboard(service: Service, request: Request) -> Response:
 @route("GET", "/label", "label", is_page=True)
 async def label(service: Service, request: Request) -> Response:
     """The label page."""
-    return page(service, request, "label.html")
+    config = service.config
+    return page(
+        service, request, "label.html", instructions=config.instructions, blocks=blocks,
+        display=config.display.document(),
+    )  # fmt: skip
 
 
 class Login(QueryString):

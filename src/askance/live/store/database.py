@@ -100,6 +100,19 @@ class Database(ABC):
         """Let another service work on it."""
 
     @abstractmethod
+    def is_small(self) -> bool:
+        """Whether a start has the time to read all of it."""
+
+    @abstractmethod
+    def note_group(self, name: str, number: int) -> None:
+        """Say beside the store of this name that the transaction with this number is committed."""
+
+    @abstractmethod
+    def known_group(self, name: str) -> int | None:
+        """The last transaction of the store of this name that is said, beside it, to be committed; None where nothing
+        is known of it."""
+
+    @abstractmethod
     def version(self, session: Session) -> int:
         """The version of its tables; 0 where there are none yet."""
 

@@ -198,6 +198,15 @@ class PostgresDatabase(Database):
             raise meaning(error, self.place, self.writer) from error
         return bool(row and row[0])
 
+    def is_small(self) -> bool:
+        return False  # and the server may be far away; 'askance doctor' reads all of it
+
+    def note_group(self, name: str, number: int) -> None:
+        """Nothing: the server keeps its own journal."""
+
+    def known_group(self, name: str) -> int | None:
+        return None
+
     def room(self) -> int | None:
         return None
 

@@ -20,6 +20,13 @@ from askance.live.store.schema import migrate, stored_version
 PATIENCE = 5.0  # seconds to wait for another process that writes
 CHECKED_BYTES = 64_000_000  # a larger file would make the start slow; 'askance doctor' checks any
 COPIED_PAGES = 2000  # of a backup, before it looks whether it shall end
+SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "cache_size = -16000",
+    "wal_autocheckpoint = 2000",
+)
 BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a file
 
 
@@ -98,7 +105,7 @@ class SqliteDatabase(Database):
             raise StartError(f"cannot create {self.place!r}: {error.strerror}.") from None
         os.close(handle)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *more: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"file:{_quote(self.path)}?mode=rw",
             uri=True,
@@ -106,16 +113,17 @@ class SqliteDatabase(Database):
             isolation_level=None,
             check_same_thread=False,
         )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA cache_size = -16000")
-        connection.execute("PRAGMA wal_autocheckpoint = 2000")
+        try:
+            connection.executescript("".join(f"PRAGMA {setting};" for setting in (*SETTINGS, *more)))
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _prepare(self) -> None:
         if (
-            0 < self.path.stat().st_size < CHECKED_BYTES
+            self.path.stat().st_size
+            and self.is_small()
             and self.writer.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"
         ):
             raise sqlite3.DatabaseError("the check of its pages failed")
@@ -153,18 +161,18 @@ class SqliteDatabase(Database):
     @contextmanager
     def read(self) -> Iterator[Session]:
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
-        if connection is None:
-            connection = self._readers.connection = self._connect()
-            connection.execute("PRAGMA query_only = ON")
-            self._open_readers.append(connection)
         try:
+            if connection is None:
+                connection = self._readers.connection = self._connect("query_only = ON")
+                self._open_readers.append(connection)
             connection.execute("BEGIN")
             yield SqliteSession(connection, self.place)
         except sqlite3.Error as error:
             raise meaning(error, self.place) from error
         finally:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
+            if connection is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
 
     def own(self) -> None:
         self._lock = lock(self.path)
@@ -173,6 +181,20 @@ class SqliteDatabase(Database):
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def is_small(self) -> bool:
+        return self.path.stat().st_size < CHECKED_BYTES
+
+    def note_group(self, name: str, number: int) -> None:
+        # Not synced, since the store is: after a power cut it may be behind, and is never ahead.
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._lock, f"{number:020d} {name}\n".encode(), 0)
+
+    def known_group(self, name: str) -> int | None:
+        found = "" if self._lock is None else os.pread(self._lock, 100, 0).decode("utf-8", "replace")
+        number, _, whose = found.partition("\n")[0].partition(" ")
+        return int(number) if len(number) == 20 and number.isdecimal() and whose == name else None
 
     def room(self) -> int | None:
         found = os.statvfs(self.path.parent)

@@ -1,6 +1,6 @@
 // One question as elements: its texts large, with the words that drove the suggestion, its other fields as a table.
 
-import { clock, h, percent } from "./dom.js";
+import { byId, clock, h, percent } from "./dom.js";
 import { write } from "./exact.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
@@ -8,6 +8,8 @@ const LONG_TEXT = 60; // characters from which a text is read rather than looked
 const SHOWN_AT_FIRST = 6000;
 const FAIRLY_SURE = 0.8; // as in the service's sentence
 const WHY = { uncertain: "Uncertain", audit: "Random check", cold_start: "First labels" };
+
+const display = JSON.parse(byId("app").dataset.display); // fields that are links or images, and from where these may come
 
 export function itemView(ask) {
   const { effects, strongest } = effectsOf(ask);
@@ -23,6 +25,7 @@ export function itemView(ask) {
     h(
       "div",
       { class: "readable" },
+      display.images.map((name) => pictureView(name, fields[name])),
       texts.map((name) => textView(name, fields[name], effects.get(name), strongest, only && rest.length === 0)),
       rest.length > 0 && fieldsView(rest, fields, effects, strongest),
       texts.length + rest.length === 0 && h("p", { class: "muted" }, "This event has no fields."),
@@ -84,7 +87,7 @@ function effectsOf(ask) {
 }
 
 function textFields(fields, explanation) {
-  const texts = Object.keys(fields).filter((name) => typeof fields[name] === "string");
+  const texts = Object.keys(fields).filter((name) => typeof fields[name] === "string" && !addressOf(name, fields[name]));
   const long = texts.filter((name) => fields[name].length >= LONG_TEXT || fields[name].includes("\n"));
   if (long.length > 0) return long;
   // Only short ones: a text by its words, else the longest.
@@ -138,11 +141,29 @@ function fieldsView(names, fields, effects, strongest) {
     names.map((name) => {
       const whole = effects.get(name)?.whole ?? 0;
       const words = plain(fields[name]);
-      const value = h("dd", { dir: "auto" }, whole ? h("mark", { class: toneOf(whole, strongest) }, words) : highlighted(words, effects.get(name), strongest));
+      const address = addressOf(name, fields[name]);
+      const value = h("dd", { dir: "auto" }, address ? linkTo(address, words) : whole ? h("mark", { class: toneOf(whole, strongest) }, words) : highlighted(words, effects.get(name), strongest));
       if (fields[name] === null || fields[name] === "") value.classList.add("muted");
       return h("div", {}, h("dt", { dir: "auto" }, name), value);
     }),
   );
+}
+
+// Where a field leads, if it is to be shown as a link or an image and is an address of the web.
+function addressOf(name, value) {
+  if (typeof value !== "string" || !(display.links.includes(name) || display.images.includes(name))) return null;
+  const address = URL.canParse(value) ? new URL(value) : null;
+  return address && ["http:", "https:"].includes(address.protocol) ? address : null;
+}
+
+function linkTo(address, child) {
+  return h("a", { href: address.href, target: "_blank", rel: "noopener noreferrer" }, child);
+}
+
+function pictureView(name, value) {
+  const address = addressOf(name, value);
+  if (!address || !display.hosts.includes(address.origin)) return null; // it is a link among the other fields
+  return h("p", { class: "picture" }, linkTo(address, h("img", { src: address.href, alt: `${name} of the event`, referrerpolicy: "no-referrer" })));
 }
 
 function plain(value) {

@@ -23,5 +23,6 @@ export function meaning(event, classes) {
   if (digit) return digit <= classes ? { place: digit - 1 } : null;
   if (ACTIONS[key]) return { action: ACTIONS[key] };
   const letter = key.length === 1 ? LETTERS.indexOf(key) : -1;
-  return letter >= 0 && letter + 9 < classes ? { place: letter + 9 } : null;
+  if (letter >= 0 && letter + 9 < classes) return { place: letter + 9 };
+  return key === "i" ? { action: "instructions" } : null; // unless there are so many classes that it is the key of one
 }

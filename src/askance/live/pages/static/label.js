@@ -53,6 +53,7 @@ async function start() {
   document.addEventListener("keydown", onKey);
   addEventListener("beforeunload", (event) => shelf.isSafe() || event.preventDefault());
   wireButtons();
+  openInstructionsAtFirst(scope);
   outbox.flush();
   await deck.fill();
   history.load().catch(() => history.draw());
@@ -221,7 +222,7 @@ function drawBadge() {
 // --- keys and buttons ----------------------------------------------------------------------------------------
 
 function onKey(event) {
-  if (byId("help").open) return;
+  if (document.querySelector("dialog[open]")) return;
   if (event.target === byId("find")) return choices.onFindKey(event);
   if (event.target === byId("comment")) return onCommentKey(event);
   if (isTyping(event.target) || shelf.take("askance:keys-off")) return;
@@ -243,6 +244,7 @@ function act(action, event) {
   else if (action === "undo") takeBack(history.newest());
   else if (action === "raw") setRaw(!raw);
   else if (action === "help") byId("help").showModal();
+  else if (action === "instructions") return openInstructions();
   else if (action === "comment") openComment();
   else if (action === "older" || action === "newer") openHistory(action === "older" ? 1 : -1);
   else if (action === "find") return choices.openFind();
@@ -269,6 +271,27 @@ function onCommentKey(event) {
   byId("comment-row").hidden = !byId("comment").value.trim();
   backToItem();
   event.preventDefault();
+}
+
+// Who has not seen them yet, or not as they are now, sees them before the first question.
+function openInstructionsAtFirst(scope) {
+  const seen = `askance:instructions:${scope}`;
+  const digest = byId("instructions")?.dataset.digest;
+  if (!digest || shelf.take(seen) === digest) return;
+  byId("instructions").addEventListener("close", () => shelf.put(seen, digest), { once: true });
+  openInstructions();
+}
+
+function openInstructions() {
+  if (!byId("instructions")) return false;
+  byId("help").close();
+  byId("instructions").showModal();
+  return true;
+}
+
+function backFromInstructions() {
+  shownAt = performance.now(); // the time to read them is not that of the question
+  backToItem();
 }
 
 function backToItem() {
@@ -301,11 +324,13 @@ function wireButtons() {
       act(button.dataset.act, event);
     });
   }
+  for (const id of ["open-instructions", "help-instructions"]) byId(id)?.addEventListener("click", openInstructions);
+  byId("instructions")?.addEventListener("close", backFromInstructions);
   byId("open-help").addEventListener("click", () => byId("help").showModal());
   byId("open-history").addEventListener("click", () => (document.body.classList.contains("history-open") ? closeHistory() : openHistory(1)));
   byId("close-history").addEventListener("click", closeHistory);
   hasRoomForHistory.addEventListener("change", () => setHistoryOpen(document.body.classList.contains("history-open")));
-  byId("help").addEventListener("close", backToItem);
+  byId("help").addEventListener("close", () => byId("instructions")?.open || backToItem());
   const keysOn = byId("keys-on");
   keysOn.checked = !shelf.take("askance:keys-off");
   keysOn.addEventListener("change", () => (keysOn.checked ? shelf.remove("askance:keys-off") : shelf.put("askance:keys-off", true)));
