@@ -171,7 +171,7 @@ class Command:
 
 @postgres_is_proven
 def test_a_killed_service_replays_thousands_of_events_and_is_back(make, store):
-    service = make(store=store)
+    service = make(store=store, server={"checkpoint_seconds": 3600.0})  # however slow this machine is
     service.stop()
     first = Command(service)
     try:
