@@ -1,12 +1,14 @@
 """Sifting: for any number of workers the result of ask, and of tell at the end of each round, bit for bit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests import oracle
 
 import askance
-from askance.errors import IncompatibleRules, InvalidParameter
+from askance.errors import InvalidParameter
 from askance.learner import sifting
 from askance.learner.events import read_events
 from askance.learner.loop import Record
@@ -134,18 +136,57 @@ def test_rounds_go_on_in_the_next_call():
     assert clf.events_seen_ == np.count_nonzero(~np.isnan(y))
 
 
+@pytest.mark.parametrize("workers", [None, 1, 3])
+def test_shards_may_be_functions_that_are_called_ahead_and_played_in_order(workers):
+    X, y = stream()
+    parts = [slice(start, start + 100) for start in range(0, N_EVENTS, 100)]
+    whole, loaded = (askance.make("PAA-I", classes=[0, 1], random_state=0) for _ in "ab")
+    whole.run([(X[part], y[part]) for part in parts], workers=workers)
+    called = []
+
+    def load(part):
+        called.append(part)
+        return X[part], y[part]
+
+    shards = [partial(load, part) for part in parts]
+    loaded.run(shards if workers == 3 else iter(shards), workers=workers)
+    assert_same(loaded, whole)
+    assert len(called) == len(parts)
+
+
+def test_a_shard_that_cannot_be_loaded_ends_the_run_with_its_own_error():
+    X, y = stream(n_events=1_100)  # more than are looked at before the first is played
+
+    def fail():
+        raise OSError("no such shard")
+
+    clf = askance.make("PAA-I", classes=[0, 1], random_state=0)
+    with pytest.raises(OSError, match="no such shard"):
+        clf.run([lambda: (X, y), fail, lambda: (X, y)], workers=2)
+    assert clf.events_seen_ == np.count_nonzero(~np.isnan(y))
+
+
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
 def test_workers_that_cannot_be_are_refused(workers):
     with pytest.raises(InvalidParameter, match="workers must be a whole number of 1 or more, got"):
         askance.make("PAA-I").run([[1.0], [2.0]], [0, 1], workers=workers)
 
 
-def test_a_rule_that_watches_events_is_refused_before_anything_changes():
-    X, y = stream()
-    clf = askance.make("auto", classes=[0, 1], random_state=0, budget=0.1)
-    with pytest.raises(IncompatibleRules, match="the rule of auto, keeps statistics of every event that it scores"):
-        clf.run(X, y, workers=2)
-    assert clf.events_seen_ == 0
+@pytest.mark.parametrize("budget", [0.1, 60, "9 per 100 s"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_auto_is_sifted_as_it_asks_and_is_told(n_classes, budget):
+    X, y = stream(n_classes, n_events=500)
+    times = np.arange(500) * 1.0 if isinstance(budget, str) else None
+    options = {"budget": BUDGETS["period"] if times is not None else budget, "n_features": 7, "random_state": 3}
+    compare(lambda: askance.make("auto", classes=np.arange(n_classes) * 1.0, **options), X, y, times)
+
+
+def test_the_report_of_auto_is_that_of_late_answers():
+    X, y = stream(n_events=400)
+    told, sifted = (askance.make("auto", classes=[0.0, 1.0], n_features=7, budget=0.1, random_state=0) for _ in "ab")
+    in_rounds(told, X, y)
+    sifted.run(X, y, workers=2)
+    assert str(sifted.report()) == str(told.report())
 
 
 @pytest.mark.parametrize("name", EVERY)

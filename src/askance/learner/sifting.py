@@ -9,11 +9,14 @@ A round is SHARE of the events seen before it, at least one and at most MOST: an
 hundredth of the stream so far. Models are never averaged; probabilities stay honest, for they depend on the past alone.
 
 The workers are threads: compiled code holds no lock, and nothing has to be sent.
+
+A rule that keeps statistics of every event that it scores (``auto``) is scored and decided on in one pass, by the
+learner: the score of an event depends on the events before it. What workers can do for it is to read (``playing``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -92,7 +95,6 @@ class Sifter:
     """
 
     def __init__(self, compiled: CompiledLearner, model: Model, workers: int) -> None:
-        compiled.check_can_be_sifted()
         self._compiled, self._model, self._workers = compiled, model, workers
         self._scratch = [
             model.state._replace(
@@ -126,9 +128,13 @@ class Sifter:
 
     def _play_round(self, pieces: list[Piece], threads: ThreadPoolExecutor, bar: ProgressBar | None) -> None:
         """Score the events, decide on them in order, then learn the answers in order."""
-        self._score(pieces, threads)
+        if self._compiled.scores_in_order:
+            decide = self._compiled.play
+        else:
+            decide = self._compiled.play_scored
+            self._score(pieces, threads)
         for piece in pieces:
-            self._decide(piece)
+            self._decide(piece, decide)
         for piece in pieces:
             self._learn(piece)
             if bar is not None:
@@ -158,11 +164,11 @@ class Sifter:
                 compiled.parameters.update, self._scratch[worker], part.block, part.answers, is_spent, part.record
             )
 
-    def _decide(self, piece: Piece) -> None:
+    def _decide(self, piece: Piece, decide: Callable[..., None]) -> None:
         """What ``ask`` does, for each event."""
         compiled, model = self._compiled, self._model
         unknown = np.where(piece.answers == UNLABELED, np.int32(UNLABELED), np.int32(NOT_GIVEN))
-        compiled.play_scored(
+        decide(
             compiled.parameters, model.state, model.recent, model.budget_state, piece.block, piece.times,
             piece.uniforms, unknown, compiled.weighted, piece.record,
         )  # fmt: skip
@@ -176,8 +182,22 @@ class Sifter:
         importances = np.zeros(len(piece))
         importances[asked] = 1.0 / chances[asked]
         weights = importances if compiled.weighted else asked.astype(np.float64)  # 0 skips an event
-        compiled.learn_labeled(
-            compiled.parameters.update, model.state, model.recent, piece.block, piece.answers, weights, importances
-        )
+        for first, last in self._events_to_learn(piece):
+            some = slice(first, last)
+            block = piece.block._replace(starts=piece.block.starts[first : last + 1])
+            if compiled.scores_in_order:
+                compiled.update.recall(model.state, int(piece.record.predicted[first]))
+            compiled.learn_labeled(
+                compiled.parameters.update, model.state, model.recent, block, piece.answers[some], weights[some],
+                importances[some],
+            )  # fmt: skip
+        if compiled.scores_in_order:
+            compiled.update.recall(model.state, None)
         wrong = piece.record.predicted[asked] != piece.answers[asked]
         model.budget_state.counts[MISTAKES] += int(wrong.sum())
+
+    def _events_to_learn(self, piece: Piece) -> list[tuple[int, int]]:
+        """From where to where to learn at once: one by one if the rule has to be told the prediction of each."""
+        if not self._compiled.scores_in_order:
+            return [(0, len(piece))]
+        return [(t, t + 1) for t in np.flatnonzero(piece.record.asked).tolist()]

@@ -25,6 +25,7 @@ from askance.learner.loop import ASKED, MISTAKES, SEEN, UNLABELED, Block, Parame
 from askance.learner.pacing import StreamPace, move_time, stream_pace
 from askance.learner.progress import ProgressBar
 from askance.learner.raw import RawActiveClassifier
+from askance.learner.shards import batches_of
 from askance.learner.sifting import Model, Piece, Sifter, check_workers
 from askance.learner.tickets import PendingEvent, Tickets
 from askance.learner.trace import Decision, Trace
@@ -77,7 +78,8 @@ class StreamClassifier(RawActiveClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
-            Or, without y, an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after the other.
+            Or, without y, a list or an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after
+            the other; or of functions without arguments that load them, which ``workers`` threads call ahead.
         y : array-like of shape (n_events,), or str
             The labels, or the name of the column that holds them. Only those that are asked for are looked at by the
             learner.
@@ -90,6 +92,7 @@ class StreamClassifier(RawActiveClassifier):
             same, bit for bit, for any number of workers, and the same as ``ask`` for each event and ``tell`` for the
             answers of a round at its end; it is not that of a run without workers, which learns at once. The end of a
             call, or of a batch, ends a round. It pays where scoring an event takes long, as with full covariances.
+            ``auto`` scores its events in order, whatever the number.
         progress : bool, default False
             Show a bar, in a notebook and in a terminal. It changes no decision.
 
@@ -123,8 +126,6 @@ class StreamClassifier(RawActiveClassifier):
         if tells_time:
             when = self._times(events.times)
         compiled = self._compiled_learner()
-        if workers is not None:
-            compiled.check_can_be_sifted()
         self._refresh_budget_state(compiled)
         n = events.n_events
         is_labeled = truth != MISSING
@@ -195,7 +196,7 @@ class StreamClassifier(RawActiveClassifier):
         from askance.features.raw import reopen_kinds
 
         is_new = not hasattr(self, "_state")
-        waiting, held, n_events = batches_of(batches), list[Any](), 0
+        waiting, held, n_events = batches_of(batches, workers), list[Any](), 0
         first: list[Any] = []  # raw events, by which kinds are settled
         label = None
         while is_new and n_events < SAMPLE_ROWS and (piece := next(waiting, None)) is not None:
@@ -670,19 +671,6 @@ class StreamClassifier(RawActiveClassifier):
         from askance.learner.files import save
 
         save(self, path)
-
-
-def batches_of(batches: Any) -> Iterator[list[Any]]:
-    """The pieces of a stream, each a list of events, labels and times."""
-    is_list = isinstance(batches, list) and all(isinstance(piece, tuple) for piece in batches)
-    if not is_list and not (hasattr(batches, "__iter__") and not hasattr(batches, "__len__")):
-        raise InvalidInput("y is missing; pass the labels, or an iterator of batches (X, y).")
-    for piece in batches:
-        if not isinstance(piece, tuple | list) or len(piece) not in (2, 3):
-            raise InvalidInput(
-                f"each batch is a pair (X, y), or with times (X, y, times), got a {type(piece).__name__}."
-            )
-        yield [*piece, *([None] * (3 - len(piece)))]
 
 
 def labels_of(pieces: Sequence[Sequence[Any]]) -> np.ndarray:
