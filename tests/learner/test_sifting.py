@@ -1,13 +1,17 @@
 """Sifting: for any number of workers the result of ask, and of tell at the end of each round, bit for bit."""
 
+import os
+import signal
 from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests import oracle
+from tests.engines.in_this_process import InThisProcess, posix
 
 import askance
+from askance.engines import make_engine
 from askance.errors import InvalidParameter
 from askance.learner import sifting
 from askance.learner.events import read_events
@@ -134,6 +138,32 @@ def test_rounds_go_on_in_the_next_call():
     again.run(iter([(X[:400], y[:400]), (X[400:], y[400:])]), workers=3)
     assert_same(clf, again)
     assert clf.events_seen_ == np.count_nonzero(~np.isnan(y))
+
+
+@pytest.mark.parametrize("name", ["PAA-I", "SOAL", "MPAA-I", "UOAL-entropy"])
+def test_an_engine_scores_as_threads_do_whoever_of_its_workers_is_killed(name, monkeypatch):
+    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)  # send even the smallest round
+    X, y = stream(3 if name == "MPAA-I" else 2)
+    options = {"classes": np.unique(y[~np.isnan(y)]), "n_features": 7, "random_state": 2, "budget": 0.2}
+    scored, truth = (askance.make(name, **options) for _ in "ab")
+    engine = InThisProcess(lost=range(3, 200, 5))
+    assert (scored.run(X, y, workers=engine).margin == truth.run(X, y, workers=1).margin).all()
+    assert_same(scored, truth)
+    assert engine.sent > 100
+
+
+@posix
+def test_processes_that_score_and_are_killed_change_nothing(monkeypatch):
+    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)
+    X, y = stream(n_events=150)
+    scored, truth = (askance.make("SOAL", classes=[0, 1], n_features=7, random_state=2) for _ in "ab")
+    engine = make_engine("local", 2)
+    victim = engine.submit(os.getpid).result()
+    shards = [(X[:50], y[:50]), lambda: os.kill(victim, signal.SIGKILL) or (X[50:], y[50:])]
+    scored.run(iter(shards), workers=engine)
+    truth.run([(X[:50], y[:50]), (X[50:], y[50:])], workers=1)
+    engine.kill()
+    assert_same(scored, truth)
 
 
 @pytest.mark.parametrize("workers", [None, 1, 3])

@@ -5,13 +5,12 @@ import gzip
 import json
 import os
 import signal
-import sys
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.cli.here import complaint, here
+from tests.engines.in_this_process import InThisProcess, posix
 from tests.learner.test_sifting import assert_same
 
 from askance.engines import local, make_engine
@@ -23,33 +22,8 @@ from askance.playing.model import Model
 from askance.playing.shared_reading import SharedReader
 from askance.stream import open_stream, pieces
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="sends a signal that Windows does not know")
 N_ROWS = 1_600
 WORDS = [f"word{k}" for k in range(60)]
-
-
-class InThisProcess:
-    """An engine whose only worker is this process; ``lost`` says whose worker is killed, by the number of the task."""
-
-    is_remote, losses, is_running, count = False, (ProcessLookupError,), True, 2
-
-    def __init__(self, lost=()):
-        self.lost, self.sent, self.refused = set(lost), 0, 0
-
-    def start(self):
-        pass
-
-    def kill(self):
-        pass
-
-    def submit(self, work, *arguments):
-        future, self.sent = Future(), self.sent + 1
-        if self.sent in self.lost:
-            future.set_exception(ProcessLookupError())
-            return future
-        future.set_result(work(*arguments))
-        self.refused += future.result() is None
-        return future
 
 
 def rows(n_rows=N_ROWS, seed=0):
@@ -254,7 +228,7 @@ def test_processes_that_are_killed_change_nothing(tmp_path):
 
 @pytest.mark.prove
 @pytest.mark.parametrize("name", ["ray", "dask"])
-def test_a_cluster_makes_the_same_model_even_if_workers_are_killed(name, tmp_path):
+def test_a_cluster_makes_the_same_model_even_if_workers_are_killed(name, tmp_path, monkeypatch):
     pytest.importorskip({"ray": "ray", "dask": "distributed"}[name], reason=f"no extra {name!r} here")
     source = [str(write(tmp_path, "a.parquet")), str(write(tmp_path, "b.parquet", rows(seed=1)))]
     alone, engine = saved(source, tmp_path, engine=InThisProcess()), make_engine(name, 2)
@@ -267,6 +241,13 @@ def test_a_cluster_makes_the_same_model_even_if_workers_are_killed(name, tmp_pat
 
     assert saved(source, tmp_path, engine=engine, progress=kill_one) == alone
     assert not victims
+    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)  # now they score, too
+    with open_stream(source) as stream:
+        batch = next(iter(stream))
+    scored, truth = (SPEC.make([0, 1]) for _ in "ab")
+    scored.run(batch.X[:60], batch.y[:60], workers=engine)
+    truth.run(batch.X[:60], batch.y[:60], workers=1)
+    assert_same(scored, truth)
     engine.kill()
 
 

@@ -75,6 +75,8 @@ class CompiledLearner:
 
     def __init__(self, rules: Combination, classes: np.ndarray, n_features: int) -> None:
         rules.check()
+        self.source = rules, classes, n_features
+        """What it is made of, to make it again in another process."""
         n_classes = len(classes)
         kernels = rules.update.kernels(n_classes)
         scales = rules.query.own_scales()

@@ -16,6 +16,7 @@ import numpy as np
 
 from askance.calibration.windowed import calibrate, keep_margins
 from askance.deprecation import warn_renamed
+from askance.engines import Engine
 from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, InvalidType
 from askance.learner.base import NO_TIMES, learned_attributes, length_of, not_fitted_yet, parameters_of
 from askance.learner.compiled import CompiledLearner, check_explore
@@ -65,7 +66,7 @@ class StreamClassifier(RawActiveClassifier):
     # --- playing a stream --------------------------------------------------------------------------------
 
     def run(
-        self, X: Any, y: Any = None, times: Any = None, *, workers: int | None = None, progress: bool = False
+        self, X: Any, y: Any = None, times: Any = None, *, workers: int | Engine | None = None, progress: bool = False
     ) -> Trace:
         """Play a stream whose labels are known: predict, ask, and learn from what was asked.
 
@@ -86,13 +87,13 @@ class StreamClassifier(RawActiveClassifier):
         times : array-like of shape (n_events,), optional
             When each event came, in seconds or as datetimes, which are in UTC unless they have a time zone; budgets by
             time need it, unless a field has the kind "time".
-        workers : int, optional
-            Sift the stream in rounds: so many threads score the events of a round, a hundredth of those seen before it,
-            by the model as it was when the round began; its answers are learned when it is over. The result is the
-            same, bit for bit, for any number of workers, and the same as ``ask`` for each event and ``tell`` for the
-            answers of a round at its end; it is not that of a run without workers, which learns at once. The end of a
-            call, or of a batch, ends a round. It pays where scoring an event takes long, as with full covariances.
-            ``auto`` scores its events in order, whatever the number.
+        workers : int or Engine, optional
+            Sift the stream in rounds: so many threads, or the workers of an engine (``askance.engines``), score the
+            events of a round, a hundredth of those seen before it, by the model as it was when the round began; its
+            answers are learned when it is over. The result is the same, bit for bit, for any number of workers, and the
+            same as ``ask`` for each event and ``tell`` for the answers of a round at its end; it is not that of a run
+            without workers, which learns at once. The end of a call, or of a batch, ends a round. It pays where scoring
+            an event takes long, as with full covariances. ``auto`` scores its events in order, whatever the number.
         progress : bool, default False
             Show a bar, in a notebook and in a terminal. It changes no decision.
 
@@ -114,7 +115,7 @@ class StreamClassifier(RawActiveClassifier):
         times: Any = None,
         classes: Any = None,
         bar: ProgressBar | None = None,
-        workers: int | None = None,
+        workers: int | Engine | None = None,
     ) -> Trace:
         """Play some events; ``classes`` are those of the whole stream, if they are known."""
         tells_time = times is None and self._has_time_field()
@@ -190,13 +191,13 @@ class StreamClassifier(RawActiveClassifier):
                 bar.advance(len(piece), int(np.count_nonzero(piece.record.asked)))
         return seconds
 
-    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | None) -> Trace:
+    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | Engine | None) -> Trace:
         """Play pieces of a stream one after the other. What the first ones have to tell is found before they play."""
         from askance.features.kinds import SAMPLE_ROWS
         from askance.features.raw import reopen_kinds
 
         is_new = not hasattr(self, "_state")
-        waiting, held, n_events = batches_of(batches, workers), list[Any](), 0
+        waiting, held, n_events = batches_of(batches, workers if isinstance(workers, int) else None), list[Any](), 0
         first: list[Any] = []  # raw events, by which kinds are settled
         label = None
         while is_new and n_events < SAMPLE_ROWS and (piece := next(waiting, None)) is not None:

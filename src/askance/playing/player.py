@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from askance.engines import Engine
 from askance.errors import InvalidInput, InvalidParameter, UnfitCosts
 from askance.learner.labels import distinct_labels
 from askance.learner.state import room_for
@@ -40,8 +41,8 @@ class Player:
         The positive class.
     may_be_late : bool
         Whether to raise ``LateClass``, rather than an error for the user, if the first batch does not have all labels.
-    workers : int or None
-        Sift each batch in rounds with so many threads; None: learn at once.
+    workers : int, Engine or None
+        Sift each batch in rounds with so many threads, or with an engine; None: learn at once.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Player:
         classes: Sequence[Any] | None,
         positive: Any,
         may_be_late: bool,
-        workers: int | None = None,
+        workers: int | Engine | None = None,
     ) -> None:
         self.stream, self.spec, self.resume = stream, spec, resume
         self.given, self.wanted, self.may_be_late = classes, positive, may_be_late

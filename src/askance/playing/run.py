@@ -218,7 +218,7 @@ def play(
             file = None if trace is None else stack.enter_context(open_trace(trace, names))
             recorder = None if curve is None else stack.enter_context(Recorder(curve))
             reader = _share_reading(stream, engine, position, save_every)
-            player = Player(stream, spec, resume, classes, positive, may_be_late, threads_for(engine, in_rounds))
+            player = Player(stream, spec, resume, classes, positive, may_be_late, scorers_in(engine, in_rounds))
             batches = iter(stream if reader is None else reader)
             if reader is None and stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
                 batches = stack.enter_context(closing(read_ahead(batches)))
@@ -270,10 +270,12 @@ def play(
     return outcome
 
 
-def threads_for(engine: Engine | None, in_rounds: bool | None) -> int | None:
-    """How many threads score the events of a round; None to learn at once."""
+def scorers_in(engine: Engine | None, in_rounds: bool | None) -> int | Engine | None:
+    """Who scores the events of a round: so many threads, or a cluster; None to learn at once."""
     if not (engine is not None if in_rounds is None else in_rounds):
         return None
+    if engine is not None and engine.is_remote:
+        return engine
     return 1 if engine is None else min(engine.count, cores())
 
 
