@@ -28,6 +28,7 @@ from askance.learner import run_stream, sifting
 from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.run import play as play_file
 from benchmarks.measure import load, machine, versions
+from benchmarks.scale_reading import measure_reading
 from benchmarks.streams import real_set, url_like
 
 
@@ -94,12 +95,12 @@ def measure_engines(engines: list[str], plays: int, workers: list[int], asleep: 
             print(f"| {engine} | {count} | {len(scales) * plays} | {seconds:.1f} | {found:.3f} |", flush=True)
 
 
-def measure_rounds(most: int) -> None:
+def measure_rounds(most: int, algorithms: list[str]) -> None:
     """Balanced accuracy by the rule for the length of a round."""
     print("| set | algorithm | at once | 0.5 % | 1 % | 2 % | 10 % | fixed 1,000 |\n|---|---|--:|--:|--:|--:|--:|--:|")
     for name in ("magic04", "covtype", "elec2"):
         X, y = some_of(name, most)
-        for algorithm in ("PAA-I", "SOAL-diag"):
+        for algorithm in algorithms:
             cells = []
             for rule in (None, 0.005, 0.01, 0.02, 0.1, 1000):
                 scores = [balanced(play_rounds(algorithm, X, y, rule, seed), y) for seed in range(3)]
@@ -109,7 +110,8 @@ def measure_rounds(most: int) -> None:
 
 def play_rounds(algorithm: str, X: Any, y: np.ndarray, rule: float | None, seed: int) -> np.ndarray:
     """The predictions of one play; a rule of None learns at once."""
-    clf = askance.make(algorithm, budget=0.05, classes=np.unique(y), intercept=True, normalize="l2", random_state=seed)
+    options: dict[str, Any] = {} if algorithm == "auto" else {"intercept": True, "normalize": "l2"}
+    clf = askance.make(algorithm, budget=0.05, classes=np.unique(y), random_state=seed, **options)
     usual = sifting.round_size
     if rule is not None:
         sifting.round_size = (
@@ -149,8 +151,8 @@ class Clocked(sifting.Sifter):
     def _score(self, *arguments: Any) -> None:
         self._clock("score", super()._score, *arguments)
 
-    def _decide(self, piece: sifting.Piece) -> None:
-        self._clock("decide", super()._decide, piece)
+    def _decide(self, piece: sifting.Piece, decide: Callable[..., None]) -> None:
+        self._clock("decide", super()._decide, piece, decide)
 
     def _learn(self, piece: sifting.Piece) -> None:
         self._clock("learn", super()._learn, piece)
@@ -215,9 +217,10 @@ def measure_reader(repeats: int) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("what", choices=("engines", "asleep", "reader", "rounds", "sifting"))
+    parser.add_argument("what", choices=("engines", "asleep", "reader", "reading", "rounds", "sifting"))
     parser.add_argument("--engine", action="append", choices=("local", "ray", "dask"))
     parser.add_argument("--workers", type=int, action="append")
+    parser.add_argument("--algorithm", action="append", help="for rounds")
     parser.add_argument("--plays", type=int, default=8, help="permutations")
     parser.add_argument("--most", type=int, default=20_000, help="events of each set")
     parser.add_argument("--repeats", type=int, default=3)
@@ -228,8 +231,10 @@ def main(arguments: list[str] | None = None) -> int:
         measure_engines(engines, options.plays, options.workers or ([2, 4, 8] if is_asleep else [2]), is_asleep)
     elif options.what == "reader":
         measure_reader(options.repeats)
+    elif options.what == "reading":
+        measure_reading(options.repeats, options.most)
     elif options.what == "rounds":
-        measure_rounds(options.most)
+        measure_rounds(options.most, options.algorithm or ["PAA-I", "SOAL-diag", "auto"])
     else:
         measure_sifting(options.repeats)
     return 0

@@ -1,12 +1,18 @@
 """Sifting: for any number of workers the result of ask, and of tell at the end of each round, bit for bit."""
 
+import os
+import signal
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests import oracle
+from tests.engines.in_this_process import InThisProcess, posix
 
 import askance
-from askance.errors import IncompatibleRules, InvalidParameter
+from askance.engines import make_engine
+from askance.errors import InvalidParameter
 from askance.learner import sifting
 from askance.learner.events import read_events
 from askance.learner.loop import Record
@@ -134,18 +140,83 @@ def test_rounds_go_on_in_the_next_call():
     assert clf.events_seen_ == np.count_nonzero(~np.isnan(y))
 
 
+@pytest.mark.parametrize("name", ["PAA-I", "SOAL", "MPAA-I", "UOAL-entropy"])
+def test_an_engine_scores_as_threads_do_whoever_of_its_workers_is_killed(name, monkeypatch):
+    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)  # send even the smallest round
+    X, y = stream(3 if name == "MPAA-I" else 2)
+    options = {"classes": np.unique(y[~np.isnan(y)]), "n_features": 7, "random_state": 2, "budget": 0.2}
+    scored, truth = (askance.make(name, **options) for _ in "ab")
+    engine = InThisProcess(lost=range(3, 200, 5))
+    assert (scored.run(X, y, workers=engine).margin == truth.run(X, y, workers=1).margin).all()
+    assert_same(scored, truth)
+    assert engine.sent > 100
+
+
+@posix
+def test_processes_that_score_and_are_killed_change_nothing(monkeypatch):
+    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)
+    X, y = stream(n_events=150)
+    scored, truth = (askance.make("SOAL", classes=[0, 1], n_features=7, random_state=2) for _ in "ab")
+    engine = make_engine("local", 2)
+    victim = engine.submit(os.getpid).result()
+    shards = [(X[:50], y[:50]), lambda: os.kill(victim, signal.SIGKILL) or (X[50:], y[50:])]
+    scored.run(iter(shards), workers=engine)
+    truth.run([(X[:50], y[:50]), (X[50:], y[50:])], workers=1)
+    engine.kill()
+    assert_same(scored, truth)
+
+
+@pytest.mark.parametrize("workers", [None, 1, 3])
+def test_shards_may_be_functions_that_are_called_ahead_and_played_in_order(workers):
+    X, y = stream()
+    parts = [slice(start, start + 100) for start in range(0, N_EVENTS, 100)]
+    whole, loaded = (askance.make("PAA-I", classes=[0, 1], random_state=0) for _ in "ab")
+    whole.run([(X[part], y[part]) for part in parts], workers=workers)
+    called = []
+
+    def load(part):
+        called.append(part)
+        return X[part], y[part]
+
+    shards = [partial(load, part) for part in parts]
+    loaded.run(shards if workers == 3 else iter(shards), workers=workers)
+    assert_same(loaded, whole)
+    assert len(called) == len(parts)
+
+
+def test_a_shard_that_cannot_be_loaded_ends_the_run_with_its_own_error():
+    X, y = stream(n_events=1_100)  # more than are looked at before the first is played
+
+    def fail():
+        raise OSError("no such shard")
+
+    clf = askance.make("PAA-I", classes=[0, 1], random_state=0)
+    with pytest.raises(OSError, match="no such shard"):
+        clf.run([lambda: (X, y), fail, lambda: (X, y)], workers=2)
+    assert clf.events_seen_ == np.count_nonzero(~np.isnan(y))
+
+
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
 def test_workers_that_cannot_be_are_refused(workers):
     with pytest.raises(InvalidParameter, match="workers must be a whole number of 1 or more, got"):
         askance.make("PAA-I").run([[1.0], [2.0]], [0, 1], workers=workers)
 
 
-def test_a_rule_that_watches_events_is_refused_before_anything_changes():
-    X, y = stream()
-    clf = askance.make("auto", classes=[0, 1], random_state=0, budget=0.1)
-    with pytest.raises(IncompatibleRules, match="the rule of auto, keeps statistics of every event that it scores"):
-        clf.run(X, y, workers=2)
-    assert clf.events_seen_ == 0
+@pytest.mark.parametrize("budget", [0.1, 60, "9 per 100 s"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_auto_is_sifted_as_it_asks_and_is_told(n_classes, budget):
+    X, y = stream(n_classes, n_events=500)
+    times = np.arange(500) * 1.0 if isinstance(budget, str) else None
+    options = {"budget": BUDGETS["period"] if times is not None else budget, "n_features": 7, "random_state": 3}
+    compare(lambda: askance.make("auto", classes=np.arange(n_classes) * 1.0, **options), X, y, times)
+
+
+def test_the_report_of_auto_is_that_of_late_answers():
+    X, y = stream(n_events=400)
+    told, sifted = (askance.make("auto", classes=[0.0, 1.0], n_features=7, budget=0.1, random_state=0) for _ in "ab")
+    in_rounds(told, X, y)
+    sifted.run(X, y, workers=2)
+    assert str(sifted.report()) == str(told.report())
 
 
 @pytest.mark.parametrize("name", EVERY)

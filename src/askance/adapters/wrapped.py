@@ -33,7 +33,7 @@ from askance.learner.classifier import Estimator
 from askance.learner.labels import encode_one
 from askance.learner.progress import ProgressBar
 from askance.learner.rule import QueryRule
-from askance.learner.run_stream import batches_of
+from askance.learner.shards import batches_of
 from askance.learner.trace import Decision, Trace
 
 __all__ = ["WrappedClassifier", "wrap"]

@@ -25,14 +25,16 @@ from askance.cli.run_options import (
     timed_limits,
     weights_of,
 )
+from askance.cli.workers import add_workers
 
 ERASE_LINE_AND_SHOW_CURSOR = b"\x1b[0m\r\x1b[2K\x1b[?25h"  # where the progress bar was
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="FILE", help="a file, a folder, the name of a data set, or - for the standard input"
-    )
+        "source", metavar="FILE", nargs="+",
+        help="a file, a folder, the name of a data set, or - for the standard\ninput; several files are one stream",
+    )  # fmt: skip
     add_algorithm(parser)
     data = parser.add_argument_group("the data")
     add_reading(data)
@@ -64,8 +66,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--window", type=whole_number(1), metavar="N", help="the curve of the latest N events (default: of all so far)"
     )
+    output.add_argument(
+        "--save-every", type=whole_number(1), metavar="N", help="save the model after every N events, too"
+    )
+    output.add_argument(
+        "--continue", action="store_true", dest="go_on",
+        help="if --save has a model that was saved on the way, go on from there",
+    )  # fmt: skip
     add_weights(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    workers = parser.add_argument_group("workers, for large files")
+    add_workers(workers, "processes that parse the files; answers are learned in\nrounds (default: none)")
+    workers.add_argument(
+        "--at-once", action="store_true",
+        help="with workers: learn each answer before the next event,\nas without them",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -101,10 +117,13 @@ def play(options: argparse.Namespace) -> int:
     from askance.errors import InvalidParameter
     from askance.playing import play
     from askance.playing.overwrites import files_read, refuse_overwrites
+    from askance.playing.sources import expand_sources
 
     curves = [("--curve", name) for name in options.curve]
     kept = ("--quarantine", options.quarantine)
-    refuse_overwrites([("--save", options.save), ("--trace", options.trace), kept, *curves], files_read(options.source))
+    source = expand_sources(options.source)
+    read = [named for one in (source if isinstance(source, list) else [source]) for named in files_read(one)]
+    refuse_overwrites([("--save", options.save), ("--trace", options.trace), kept, *curves], read)
     refuse_overwrites([("--trace", options.trace), kept, *curves], [("the model of --load", options.load)])
     curve_spec = read_curve_spec(options)
     model = load(options) if options.load else None
@@ -114,10 +133,15 @@ def play(options: argparse.Namespace) -> int:
     if (limits := timed_limits(options)) and "time" not in kinds.values() and model is None:
         raise InvalidParameter(f"{limits} needs the time of each event: name its field with --time-field.")
     reading = reading_of(options) | ({"features": kinds} if kinds else {})
+    engine = engine_of(options)
+    if options.save_every and (options.trace or options.curve):
+        raise InvalidParameter(
+            "--save-every is for runs that may be continued, which write no --trace and no --curve; leave one out."
+        )
     screen = RunScreen(quiet=options.json)
     with screen.progress() as progress:
         outcome = play(
-            options.source,
+            source,
             None if model is not None else read_spec(options, options.intercept and not options.raw),
             resume=model,
             positive=options.positive,
@@ -127,6 +151,10 @@ def play(options: argparse.Namespace) -> int:
             curve=curve_spec,
             **weights_of(options),
             progress=progress,
+            engine=engine,
+            in_rounds=engine is not None and not options.at_once,
+            save_every=options.save_every,
+            go_on=options.go_on,
             **reading,
         )
     for name in options.curve:
@@ -139,6 +167,18 @@ def play(options: argparse.Namespace) -> int:
         written = [name for name in (options.save, options.trace, options.quarantine, *options.curve) if name]
         screen.show(outcome, written, list(weights_of(options)))
     return 0
+
+
+def engine_of(options: argparse.Namespace) -> Any:
+    """The workers that the options ask for; None without any."""
+    from askance.engines import make_engine
+    from askance.errors import InvalidParameter
+
+    if options.workers is None and options.engine == "local" and options.address is None:
+        if options.at_once:
+            raise InvalidParameter("--at-once is for --workers; without them every answer is learned at once.")
+        return None
+    return make_engine(options.engine, options.workers, options.address)
 
 
 def read_curve_spec(options: argparse.Namespace) -> Any:
@@ -175,7 +215,7 @@ def load(options: argparse.Namespace) -> Any:
 command = Command(
     name="run",
     summary="play one algorithm on one file",
-    description="Play a file from beginning to end: predict every event, buy some labels, learn\n"
+    description="Play a file, or several, from beginning to end: predict every event, buy some labels, learn\n"
     "from those. Reads in pieces, so that a file may be larger than the memory, and\n"
     "shows how it goes on a terminal. Ends with a table of what the labels bought.",
     epilog="examples:\n"
@@ -185,7 +225,8 @@ command = Command(
     "  askance run w8a -a PAA-I:C=0.1,delta=1 --raw --json\n"
     "  askance run monday.jsonl --rate 0.02 --save mail.model\n"
     "  askance run tuesday.jsonl --load mail.model --save mail.model\n"
-    "  zcat events.libsvm.gz | askance run - -a SOAL-diag\n",
+    "  zcat events.libsvm.gz | askance run - -a SOAL-diag\n"
+    "  askance run lake/*.parquet --workers 8 --save lake.model --save-every 1000000\n",
     configure=configure,
     run=run,
 )

@@ -9,9 +9,9 @@ from askance.cli.command import whole_number
 from askance.engines import ENGINES
 
 
-def add_workers(parser: Any) -> None:
+def add_workers(parser: Any, workers: str = "processes (default: one per processor)") -> None:
     """Add ``--workers``, ``--engine`` and ``--address``."""
-    parser.add_argument("--workers", type=whole_number(1), metavar="N", help="processes (default: one per processor)")
+    parser.add_argument("--workers", type=whole_number(1), metavar="N", help=workers)
     parser.add_argument(
         "--engine", choices=ENGINES, default="local",
         help="where they are: on this machine, or on a cluster of Ray or Dask",

@@ -60,7 +60,7 @@ class DaskEngine:
 
     def put(self, value: Any) -> Any:
         """Send the value to every worker."""
-        handle = self._client().scatter(value, broadcast=True, hash=False)
+        [handle] = self._client().scatter([value], broadcast=True, hash=False)  # of a bare tuple, it makes several
         self._sent[handle.key] = value, handle
         return handle
 
@@ -76,7 +76,7 @@ class DaskEngine:
             return argument
         value, sent = self._sent[key]
         if sent.status != "finished":
-            sent = self._client().scatter(value, broadcast=True, hash=False)
+            [sent] = self._client().scatter([value], broadcast=True, hash=False)
             self._sent[key] = value, sent
         return sent
 

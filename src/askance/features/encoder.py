@@ -9,7 +9,7 @@ which gets no more values; what was learned from them stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,6 +94,32 @@ class Cells:
         rows.append(row)
         texts.append(text)
         self.n_cells += width
+
+
+class EncodedRows(NamedTuple):
+    """Rows of which only the scale of the numbers is open."""
+
+    rows: np.ndarray
+    """The row of each number, its slot, and the number as it is, in the order in which statistics take them."""
+    slots: np.ndarray
+    numbers: np.ndarray
+    starts: np.ndarray
+    """Where each row of what is hashed begins, its columns and values."""
+    columns: np.ndarray
+    values: np.ndarray
+
+
+def _number_blocks(cells: Cells) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Rows, slots and values of all numbers, in the order in which statistics take them."""
+    blocks = list(cells.blocks)
+    if cells.number_rows:
+        singles = cells.number_rows, cells.number_slots, cells.number_values
+        blocks.append((np.array(singles[0], np.int32), np.array(singles[1], np.int64), np.array(singles[2])))
+        if len(blocks) > 1:  # of one field, statistics take the values in the order of rows
+            together = [np.concatenate(arrays) for arrays in zip(*blocks, strict=True)]
+            order = np.argsort(together[0], kind="stable")
+            blocks = [(together[0][order], together[1][order], together[2][order])]
+    return blocks
 
 
 class Encoder:
@@ -190,18 +216,37 @@ class Encoder:
         rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
 
+    def encode(self, cells: Cells) -> EncodedRows:
+        """The rows, all but the scale of their numbers: what needs no statistics, and so no order."""
+        numbers = _number_blocks(cells)
+        if not numbers:
+            numbers = [(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0))]
+        parts = [*self._categories(cells), *self._texts(cells)]
+        if not parts:
+            parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        hashed = rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
+        number_rows, slots, found = (np.concatenate(arrays) for arrays in zip(*numbers, strict=True))
+        return EncodedRows(number_rows, slots, found, *hashed)
+
+    def scale_rows(self, encoded: EncodedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``rows`` of the cells that were encoded; moves the running statistics on."""
+        if not len(encoded.slots):
+            return encoded.starts, encoded.columns, encoded.values
+        numbers = encoded.numbers if self.raw else self.scaling.apply(encoded.slots, encoded.numbers)
+        n_rows = len(encoded.starts) - 1
+        rows = np.repeat(np.arange(n_rows, dtype=np.int32), np.diff(encoded.starts))
+        return rows_of(
+            np.concatenate([encoded.rows, rows]),
+            np.concatenate([np.array(self.number_columns, np.int32)[encoded.slots], encoded.columns]),
+            np.concatenate([numbers, encoded.values]),
+            n_rows,
+        )
+
     def _numbers(self, cells: Cells, scale: Scale) -> list[tuple[np.ndarray, ...]]:
-        blocks = list(cells.blocks)
-        if cells.number_rows:
-            singles = cells.number_rows, cells.number_slots, cells.number_values
-            blocks.append((np.array(singles[0], np.int32), np.array(singles[1], np.int64), np.array(singles[2])))
-            if len(blocks) > 1:  # of one field, statistics take the values in the order of rows
-                together = [np.concatenate(arrays) for arrays in zip(*blocks, strict=True)]
-                order = np.argsort(together[0], kind="stable")
-                blocks = [(together[0][order], together[1][order], together[2][order])]
         columns = np.array(self.number_columns, np.int32)
         scaled: list[tuple[np.ndarray, ...]] = []
-        for rows, slots, values in blocks:
+        for rows, slots, values in _number_blocks(cells):
             values = values if self.raw else scale(slots, values)
             scaled.append((rows, columns[slots], values))
         return scaled

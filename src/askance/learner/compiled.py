@@ -11,7 +11,7 @@ import numpy as np
 
 from askance.calibration.windowed import keep_answer
 from askance.compile import FunctionParts, Reference, explain_failures, is_ours, references, specialise
-from askance.errors import IncompatibleRules, InvalidParameter, InvalidType
+from askance.errors import InvalidParameter, InvalidType
 from askance.learner import importance, loop, pacing
 from askance.learner.budget import Budget, as_budget
 from askance.learner.events import Preparation
@@ -75,6 +75,8 @@ class CompiledLearner:
 
     def __init__(self, rules: Combination, classes: np.ndarray, n_features: int) -> None:
         rules.check()
+        self.source = rules, classes, n_features
+        """What it is made of, to make it again in another process."""
         n_classes = len(classes)
         kernels = rules.update.kernels(n_classes)
         scales = rules.query.own_scales()
@@ -158,13 +160,10 @@ class CompiledLearner:
     def _explained(self, function: Kernel) -> Kernel:
         return explain_failures(function, self._names) if self._references else function
 
-    def check_can_be_sifted(self) -> None:
-        """Raise if events cannot be scored side by side."""
-        if self.keeps_variance and self.update.watches_events:
-            raise IncompatibleRules(
-                f"{type(self.update).__name__}, the rule of auto, keeps statistics of every event that it scores, one "
-                "after the other, so that its events cannot be scored side by side; leave workers out."
-            )
+    @property
+    def scores_in_order(self) -> bool:
+        """Whether to score an event moves what the next one is scored by, so that none can be scored side by side."""
+        return bool(self.keeps_variance and self.update.watches_events)
 
     def remember_source(self, given: tuple[Any, ...]) -> None:
         """Keep the parameters that this learner was compiled from: by identity and, for rules, by value."""

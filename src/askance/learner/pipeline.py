@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from askance.errors import InvalidInput, InvalidType, ModelFileError
 from askance.learner.classifier import ActiveClassifier
 from askance.learner.files import PIPELINE, read, save
-from askance.learner.run_stream import batches_of
+from askance.learner.shards import batches_of
 from askance.learner.trace import Decision, Trace
 from askance.learner.transformer_files import describe_transformer, revive_transformer
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from askance.calibration.windowed import keep_margins
+from askance.engines import Engine
 from askance.errors import InvalidInput
 from askance.learner.ask_and_tell import AskingClassifier
 from askance.learner.base import NO_TIMES, length_of
@@ -19,6 +20,7 @@ from askance.learner.events import in_pieces
 from askance.learner.labels import MISSING, distinct_known_labels, known_in
 from askance.learner.loop import UNLABELED, Record
 from askance.learner.progress import ProgressBar
+from askance.learner.shards import batches_of
 from askance.learner.sifting import Model, Piece, Sifter, check_workers
 from askance.learner.trace import Trace
 
@@ -27,7 +29,7 @@ class PlayingClassifier(AskingClassifier):
     """Plays whole streams, with the decisions that ``ask`` and ``tell`` would make."""
 
     def run(
-        self, X: Any, y: Any = None, times: Any = None, *, workers: int | None = None, progress: bool = False
+        self, X: Any, y: Any = None, times: Any = None, *, workers: int | Engine | None = None, progress: bool = False
     ) -> Trace:
         """Play a stream whose labels are known: predict, ask, and learn from what was asked.
 
@@ -40,19 +42,21 @@ class PlayingClassifier(AskingClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
-            Or, without y, an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after the other.
+            Or, without y, a list or an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after
+            the other; or of functions without arguments that load them, which ``workers`` threads call ahead.
         y : array-like of shape (n_events,), or str
             The labels, or the name of the column that holds them. Only those that are asked for are looked at by the
             learner.
         times : array-like of shape (n_events,), optional
             When each event came, in seconds or as datetimes, which are in UTC unless they have a time zone; budgets by
             time need it, unless a field has the kind "time".
-        workers : int, optional
-            Sift the stream in rounds: so many threads score the events of a round, a hundredth of those seen before it,
-            by the model as it was when the round began; its answers are learned when it is over. The result is the
-            same, bit for bit, for any number of workers, and the same as ``ask`` for each event and ``tell`` for the
-            answers of a round at its end; it is not that of a run without workers, which learns at once. The end of a
-            call, or of a batch, ends a round. It pays where scoring an event takes long, as with full covariances.
+        workers : int or Engine, optional
+            Sift the stream in rounds: so many threads, or the workers of an engine (``askance.engines``), score the
+            events of a round, a hundredth of those seen before it, by the model as it was when the round began; its
+            answers are learned when it is over. The result is the same, bit for bit, for any number of workers, and the
+            same as ``ask`` for each event and ``tell`` for the answers of a round at its end; it is not that of a run
+            without workers, which learns at once. The end of a call, or of a batch, ends a round. It pays where scoring
+            an event takes long, as with full covariances. ``auto`` scores its events in order, whatever the number.
         progress : bool, default False
             Show a bar, in a notebook and in a terminal. It changes no decision.
 
@@ -74,7 +78,7 @@ class PlayingClassifier(AskingClassifier):
         times: Any = None,
         classes: Any = None,
         bar: ProgressBar | None = None,
-        workers: int | None = None,
+        workers: int | Engine | None = None,
     ) -> Trace:
         """Play some events; ``classes`` are those of the whole stream, if they are known."""
         tells_time = times is None and self._has_time_field()
@@ -86,8 +90,6 @@ class PlayingClassifier(AskingClassifier):
         if tells_time:
             when = self._times(events.times)
         compiled = self._compiled_learner()
-        if workers is not None:
-            compiled.check_can_be_sifted()
         self._refresh_budget_state(compiled)
         n = events.n_events
         is_labeled = truth != MISSING
@@ -152,13 +154,13 @@ class PlayingClassifier(AskingClassifier):
                 bar.advance(len(piece), int(np.count_nonzero(piece.record.asked)))
         return seconds
 
-    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | None) -> Trace:
+    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | Engine | None) -> Trace:
         """Play pieces of a stream one after the other. What the first ones have to tell is found before they play."""
         from askance.features.kinds import SAMPLE_ROWS
         from askance.features.raw import reopen_kinds
 
         is_new = not hasattr(self, "_state")
-        waiting, held, n_events = batches_of(batches), list[Any](), 0
+        waiting, held, n_events = batches_of(batches, workers if isinstance(workers, int) else None), list[Any](), 0
         first: list[Any] = []  # raw events, by which kinds are settled
         label = None
         while is_new and n_events < SAMPLE_ROWS and (piece := next(waiting, None)) is not None:
@@ -191,19 +193,6 @@ class PlayingClassifier(AskingClassifier):
         if not traces:
             raise InvalidInput("there are no batches to play.")
         return Trace.join(traces)
-
-
-def batches_of(batches: Any) -> Iterator[list[Any]]:
-    """The pieces of a stream, each a list of events, labels and times."""
-    is_list = isinstance(batches, list) and all(isinstance(piece, tuple) for piece in batches)
-    if not is_list and not (hasattr(batches, "__iter__") and not hasattr(batches, "__len__")):
-        raise InvalidInput("y is missing; pass the labels, or an iterator of batches (X, y).")
-    for piece in batches:
-        if not isinstance(piece, tuple | list) or len(piece) not in (2, 3):
-            raise InvalidInput(
-                f"each batch is a pair (X, y), or with times (X, y, times), got a {type(piece).__name__}."
-            )
-        yield [*piece, *([None] * (3 - len(piece)))]
 
 
 def labels_of(pieces: Sequence[Sequence[Any]]) -> np.ndarray:

@@ -8,23 +8,30 @@ event of a round, and ``tell`` with its answers afterwards, bit for bit, whateve
 A round is SHARE of the events seen before it, at least one and at most MOST: an answer is never late by more than a
 hundredth of the stream so far. Models are never averaged; probabilities stay honest, for they depend on the past alone.
 
-The workers are threads: compiled code holds no lock, and nothing has to be sent.
+The workers are threads: compiled code holds no lock, and nothing has to be sent. Those of an engine get the model and
+their events (``remote_scoring``), if that is expected to take less time.
+
+A rule that keeps statistics of every event that it scores (``auto``) is scored and decided on in one pass, by the
+learner: the score of an event depends on the events before it. What workers can do for it is to read (``playing``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from askance.engines import Engine
+from askance.engines.local import cores
 from askance.errors import InvalidParameter
 from askance.learner.budget import LIMITED
 from askance.learner.compiled import CompiledLearner
 from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, UNLABELED, Block, BudgetState, Record
 from askance.learner.progress import ProgressBar
+from askance.learner.remote_scoring import RemoteScorer, task_of
 from askance.learner.state import State
 
 SHARE = 0.01  # of the events seen: the length of a round ...
@@ -41,8 +48,11 @@ def round_size(seen: int) -> int:
     return max(1, min(MOST, int(SHARE * seen)))
 
 
-def check_workers(workers: Any) -> int:
-    """The number of workers; raises if it cannot be one."""
+def check_workers(workers: Any) -> int | Engine:
+    """The number of workers, or the engine that has them; raises if it is neither."""
+    if all(hasattr(workers, name) for name in ("submit", "put", "losses", "count")):
+        engine: Engine = workers
+        return engine
     if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
         raise InvalidParameter(f"workers must be a whole number of 1 or more, got {workers!r}.")
     return int(workers)
@@ -78,6 +88,14 @@ class Piece(NamedTuple):
         return len(self.uniforms)
 
 
+def share_out(pieces: list[Piece], workers: int) -> list[list[Piece]]:
+    """A part of each piece for every worker."""
+    return [
+        [piece.part(len(piece) * i // workers, len(piece) * (i + 1) // workers) for piece in pieces]
+        for i in range(workers)
+    ]
+
+
 class Sifter:
     """Plays pieces of a stream in rounds.
 
@@ -87,12 +105,16 @@ class Sifter:
         The rules.
     model : Model
         What they have learned; it is moved.
-    workers : int
-        How many threads score.
+    workers : int or Engine
+        How many threads score, or an engine whose workers do.
     """
 
-    def __init__(self, compiled: CompiledLearner, model: Model, workers: int) -> None:
-        compiled.check_can_be_sifted()
+    def __init__(self, compiled: CompiledLearner, model: Model, workers: int | Engine) -> None:
+        self._remote: RemoteScorer | None = None
+        if not isinstance(workers, int):
+            if not compiled.scores_in_order:
+                self._remote = RemoteScorer(workers, compiled)
+            workers = min(workers.count, cores())
         self._compiled, self._model, self._workers = compiled, model, workers
         self._scratch = [
             model.state._replace(
@@ -126,9 +148,13 @@ class Sifter:
 
     def _play_round(self, pieces: list[Piece], threads: ThreadPoolExecutor, bar: ProgressBar | None) -> None:
         """Score the events, decide on them in order, then learn the answers in order."""
-        self._score(pieces, threads)
+        if self._compiled.scores_in_order:
+            decide = self._compiled.play
+        else:
+            decide = self._compiled.play_scored
+            self._score(pieces, threads)
         for piece in pieces:
-            self._decide(piece)
+            self._decide(piece, decide)
         for piece in pieces:
             self._learn(piece)
             if bar is not None:
@@ -136,12 +162,13 @@ class Sifter:
 
     def _score(self, pieces: list[Piece], threads: ThreadPoolExecutor) -> None:
         events = sum(map(len, pieces))
-        is_worth_it = self._workers > 1 and self._seconds_per_event * events > WORTH_SENDING
+        seconds = self._seconds_per_event * events
+        if self._remote is not None and self._remote.is_worth_it(seconds, self._model.state):
+            self._score_remotely(pieces, self._remote)
+            return
+        is_worth_it = self._workers > 1 and seconds > WORTH_SENDING
         workers = self._workers if is_worth_it else 1
-        tasks = [
-            [piece.part(len(piece) * i // workers, len(piece) * (i + 1) // workers) for piece in pieces]
-            for i in range(workers)
-        ]
+        tasks = share_out(pieces, workers)
         others = [threads.submit(self._score_parts, i, tasks[i]) for i in range(1, workers)]
         began = perf_counter()
         self._score_parts(0, tasks[0])
@@ -150,19 +177,35 @@ class Sifter:
         for other in others:
             other.result()
 
-    def _score_parts(self, worker: int, parts: list[Piece]) -> None:
+    def _score_remotely(self, pieces: list[Piece], remote: RemoteScorer) -> None:
+        shares = share_out(pieces, remote.count)
+        tasks = [[task_of(part.block, part.answers) for part in parts] for parts in shares]
+        for parts, found in zip(shares, remote.score(self._model.state, self._is_spent, tasks), strict=True):
+            if found is None:  # its worker was killed
+                self._score_parts(0, parts)
+                continue
+            for part, scores in zip(parts, found, strict=True):
+                for name, values in scores._asdict().items():
+                    getattr(part.record, name)[:] = values
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether the budget allows no more labels for good."""
         compiled, counts = self._compiled, self._model.budget_state.counts
-        is_spent = compiled.budget.kernels is LIMITED and bool(counts[ASKED] >= compiled.parameters.budget[0])
+        return compiled.budget.kernels is LIMITED and bool(counts[ASKED] >= compiled.parameters.budget[0])
+
+    def _score_parts(self, worker: int, parts: list[Piece]) -> None:
+        compiled, is_spent = self._compiled, self._is_spent
         for part in parts:
             compiled.score_block(
                 compiled.parameters.update, self._scratch[worker], part.block, part.answers, is_spent, part.record
             )
 
-    def _decide(self, piece: Piece) -> None:
+    def _decide(self, piece: Piece, decide: Callable[..., None]) -> None:
         """What ``ask`` does, for each event."""
         compiled, model = self._compiled, self._model
         unknown = np.where(piece.answers == UNLABELED, np.int32(UNLABELED), np.int32(NOT_GIVEN))
-        compiled.play_scored(
+        decide(
             compiled.parameters, model.state, model.recent, model.budget_state, piece.block, piece.times,
             piece.uniforms, unknown, compiled.weighted, piece.record,
         )  # fmt: skip
@@ -176,8 +219,22 @@ class Sifter:
         importances = np.zeros(len(piece))
         importances[asked] = 1.0 / chances[asked]
         weights = importances if compiled.weighted else asked.astype(np.float64)  # 0 skips an event
-        compiled.learn_labeled(
-            compiled.parameters.update, model.state, model.recent, piece.block, piece.answers, weights, importances
-        )
+        for first, last in self._events_to_learn(piece):
+            some = slice(first, last)
+            block = piece.block._replace(starts=piece.block.starts[first : last + 1])
+            if compiled.scores_in_order:
+                compiled.update.recall(model.state, int(piece.record.predicted[first]))
+            compiled.learn_labeled(
+                compiled.parameters.update, model.state, model.recent, block, piece.answers[some], weights[some],
+                importances[some],
+            )  # fmt: skip
+        if compiled.scores_in_order:
+            compiled.update.recall(model.state, None)
         wrong = piece.record.predicted[asked] != piece.answers[asked]
         model.budget_state.counts[MISTAKES] += int(wrong.sum())
+
+    def _events_to_learn(self, piece: Piece) -> list[tuple[int, int]]:
+        """From where to where to learn at once: one by one if the rule has to be told the prediction of each."""
+        if not self._compiled.scores_in_order:
+            return [(0, len(piece))]
+        return [(t, t + 1) for t in np.flatnonzero(piece.record.asked).tolist()]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from askance.engines import Engine
 from askance.errors import InvalidInput, InvalidParameter, UnfitCosts
 from askance.learner.labels import distinct_labels
 from askance.learner.state import room_for
@@ -40,6 +41,8 @@ class Player:
         The positive class.
     may_be_late : bool
         Whether to raise ``LateClass``, rather than an error for the user, if the first batch does not have all labels.
+    workers : int, Engine or None
+        Sift each batch in rounds with so many threads, or with an engine; None: learn at once.
     """
 
     def __init__(
@@ -50,9 +53,11 @@ class Player:
         classes: Sequence[Any] | None,
         positive: Any,
         may_be_late: bool,
+        workers: int | Engine | None = None,
     ) -> None:
         self.stream, self.spec, self.resume = stream, spec, resume
         self.given, self.wanted, self.may_be_late = classes, positive, may_be_late
+        self.workers = workers
         self.clf: Any = None
         self.totals: Totals | None = None
         self.unlabeled = self.width = 0
@@ -89,7 +94,7 @@ class Player:
             if self.clf.n_features_in_ < self.width:
                 self.clf.widen(room_for(self.width))
             model_width = self.clf.n_features_in_
-        trace: Trace = self.clf.run(batch.to_width(model_width), y, times=batch.times)
+        trace: Trace = self.clf.run(batch.to_width(model_width), y, times=batch.times, workers=self.workers)
         self.unlabeled += len(trace) - len(trace.labeled)
         return trace
 
@@ -99,8 +104,13 @@ class Player:
             raise InvalidInput(f"{self.stream.name!r} has no events.")
         if not self.width:
             self.stream.refuse_no_columns()
-        about = self.resume.about if self.resume is not None else self.spec.about()
-        return Model(self.clf, self.stream.state(), about), self.totals
+        return self.model(), self.totals
+
+    def model(self) -> Model:
+        """The model as it is, between two batches."""
+        about = dict(self.resume.about if self.resume is not None else self.spec.about())
+        about.pop("position", None)
+        return Model(self.clf, self.stream.state(), about)
 
     def _begin(self, y: np.ndarray, n_events: int) -> Totals:
         """Make the learner from the labels of the first events, or take the one to go on with."""

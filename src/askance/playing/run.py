@@ -10,25 +10,30 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from askance.errors import BadLine, InvalidParameter
+from askance.engines import Engine
+from askance.engines.local import cores
+from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.kinds import number_in
 from askance.metrics import Curve
 from askance.metrics.arrays import share
 from askance.metrics.register import Weights
 from askance.metrics.summary import weights_for
 from askance.playing.algorithm_spec import AlgorithmSpec
+from askance.playing.checkpoint import Checkpoint
 from askance.playing.curve_recorder import CurveSpec, Recorder
 from askance.playing.model import Model, check_can_be_written
 from askance.playing.player import LateClass, Player, labels_in
 from askance.playing.preparation import prepare
 from askance.playing.read_ahead import read_ahead
+from askance.playing.shared_reading import Position, SharedReader
 from askance.playing.sources import open_source
 from askance.playing.totals import ALPHA_P, C_P, Totals
 from askance.playing.traces import open_trace
-from askance.stream import Stream
+from askance.stream import Stream, pieces
 from askance.stream.first_events import warnings_of
 
 SCALES = ("auto", "none", "l2")
+FEW_PIECES = 3
 
 
 class Progress(NamedTuple):
@@ -141,9 +146,13 @@ def play(
     c_p: float = C_P,
     curve: CurveSpec | None = None,
     progress: Callable[[Progress], None] | None = None,
+    engine: Engine | None = None,
+    in_rounds: bool | None = None,
+    save_every: int | None = None,
+    go_on: bool = False,
     **reading: Any,
 ) -> RunResult:
-    """Play a file, a folder or a pipe with one algorithm.
+    """Play a file, a folder, several of both, or a pipe with one algorithm.
 
     Parameters
     ----------
@@ -171,10 +180,23 @@ def play(
         A curve to compute: a metric over the events or over the labels bought.
     progress : callable, optional
         Called with a ``Progress`` after every piece.
+    engine : Engine, optional
+        Workers that parse the files (see ``shared_reading``). What they cannot cut into pieces is read here.
+    in_rounds : bool, optional
+        Learn the answers of a round at its end, as ``clf.run(..., workers=)`` does; the end of a piece ends a round.
+        Default: with an engine.
+    save_every : int, optional
+        Write ``save`` after so many events, too: at the end of the piece that they end in.
+    go_on : bool, default False
+        If there is a model in ``save`` that was written so, go on where it was written: for whoever was interrupted.
     **reading
         Options of ``open_stream``.
     """
     spec = _check(spec or AlgorithmSpec(), resume, scale)
+    checkpoint = Checkpoint(save, save_every, source, bool(in_rounds if in_rounds is not None else engine), spec)
+    position = None
+    if go_on:
+        resume, position = checkpoint.find(resume)
     alpha_p, c_p = share("alpha_p", alpha_p), share("c_p", c_p)
     if curve is not None:
         curve.check()
@@ -195,18 +217,25 @@ def play(
             names = () if stream.origins is None else stream.origins.names
             file = None if trace is None else stack.enter_context(open_trace(trace, names))
             recorder = None if curve is None else stack.enter_context(Recorder(curve))
-            player = Player(stream, spec, resume, classes, positive, may_be_late)
-            batches = iter(stream)
-            if stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
+            reader = _share_reading(stream, engine, position, save_every)
+            player = Player(stream, spec, resume, classes, positive, may_be_late, scorers_in(engine, in_rounds))
+            batches = iter(stream if reader is None else reader)
+            if reader is None and stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
                 batches = stack.enter_context(closing(read_ahead(batches)))
             for batch in batches:
                 played = player.add(batch, file)
                 if recorder is not None and played is not None and player.totals is not None:
                     weights = weights_with_costs(player.clf, alpha_p, c_p)
                     recorder.add(played, player.totals.positive, weights)
+                if reader is not None:
+                    checkpoint.add(player, reader)
                 if progress is not None:
                     progress(_show_progress(player, stream, perf_counter() - began))
+            if position is not None and player.totals is None:
+                raise InvalidInput(f"the model in {str(save)!r} has played {stream.name!r} to its end.")
             outcome = _outcome(player, stream, perf_counter() - began, is_second_try)
+            if reader is not None and save_every is not None:
+                checkpoint.mark(outcome.model, reader)
             weights = weights_with_costs(player.clf, alpha_p, c_p)
             drawn = None if recorder is None else recorder.curve(outcome.totals.positive, weights)
             return dataclasses.replace(outcome, alpha_p=alpha_p, c_p=c_p, curve_spec=curve, curve=drawn)
@@ -228,12 +257,41 @@ def play(
                     raise
                 return stream.labels.wider
 
-    outcome = whole(None)
-    while isinstance(outcome, str):  # at most twice: whole numbers, numbers, text
-        outcome = whole(outcome)
+    try:
+        outcome = whole(None)
+        while isinstance(outcome, str):  # at most twice: whole numbers, numbers, text
+            outcome = whole(outcome)
+    except BaseException:
+        if engine is not None:
+            engine.kill()
+        raise
     if save is not None:
         outcome.model.save(save)
     return outcome
+
+
+def scorers_in(engine: Engine | None, in_rounds: bool | None) -> int | Engine | None:
+    """Who scores the events of a round: so many threads, or a cluster; None to learn at once."""
+    if not (engine is not None if in_rounds is None else in_rounds):
+        return None
+    if engine is not None and engine.is_remote:
+        return engine
+    return 1 if engine is None else min(engine.count, cores())
+
+
+def _share_reading(
+    stream: Stream, engine: Engine | None, position: Position | None, save_every: int | None
+) -> SharedReader | None:
+    """The reader in pieces, if one is wanted and the files can be cut; None to read as usual."""
+    if save_every is None and position is None and (engine is None or stream.pieces() is None):
+        return None
+    if engine is not None and stream.pieces() is not None:
+        sizes = [stream.source.size_of(place) for place in range(len(stream.source))]
+        if sum(sizes) < FEW_PIECES * pieces.PIECE_BYTES and not engine.is_remote:
+            engine = None  # processes would start for longer than it takes to parse so little here
+        else:
+            engine.start()
+    return SharedReader(stream, engine, position)
 
 
 def weights_with_costs(clf: Any, alpha_p: float, c_p: float) -> Weights:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import glob
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,26 @@ def open_source(source: Any, **reading: Any) -> Stream:
         if not isinstance(wanted, str) or not isinstance(source, str | os.PathLike) or str(source) == "-":
             raise
         raise InvalidParameter(f"{error}{_nearest_field(source, reading, wanted)}") from None
+
+
+def expand_sources(sources: Sequence[str]) -> str | list[str]:
+    """What the words of a command line name: a source, or several files and folders, patterns replaced by the files
+    that match them, in the order of their names."""
+    found: list[str] = []
+    for source in sources:
+        if not glob.has_magic(source) or os.path.exists(source):
+            found.append(source)
+        elif matching := sorted(glob.glob(source)):
+            found += matching
+        else:
+            raise InvalidInput(f"there is no file that matches {source!r}.")
+    if len(found) == 1:
+        return found[0]
+    for source in found:
+        if not os.path.exists(source):
+            what = "the standard input" if source == "-" else f"{source!r}, which is none,"
+            raise InvalidInput(f"several sources are files or folders; {what} can only be played alone.")
+    return found
 
 
 def found_by_name(source: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,11 +17,14 @@ from askance.missing import MissingValues
 from askance.stream.buffer import Buffer
 from askance.stream.labels import Labels
 from askance.stream.origins import Origins
+from askance.stream.pieces import CopiedSource, ParsedRows, TextPiece, cut_input, cut_lines
 from askance.stream.source import Input, Source
 
 BATCH_ROWS = 8192
 BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
 SHOWN_BAD_LINES = 5
+NOT_COPIED = {"_open_part", "_buffer", "_keeper", "_kept_earlier", "_file", "_arrow", "first_values", "source"}
+"""What a copy of a stream for another process does without."""
 WITH_NAMES = {"table", "rows", "parquet"}
 """The formats of rows with named fields, which an encoder reads alike."""
 
@@ -122,13 +126,15 @@ class Stream(ABC):
     kept_as: ClassVar[str] = ""
     """The format of lines that are kept in quarantine."""
     _keeper: Any = None
+    _buffer: Buffer
+    _share_of_pieces: float | None = None
     _kept_earlier: str | None = None
     has_lines: ClassVar[bool] = False
     """Whether a row is told by its line."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         settings.check()
-        self.source = source
+        self.source: Any = source
         self.settings = settings
         self.name = source.name
         self.missing = MissingValues(settings.na_values)
@@ -180,9 +186,83 @@ class Stream(ABC):
         """The field with the id of a row, if there is one."""
         return None
 
+    # --- what the formats provide that can be cut into pieces (see ``pieces``) ----------------------------
+
+    def pieces(self) -> Iterator[Any] | None:
+        """The pieces that the files are cut into; None if they cannot be."""
+        return None
+
+    def parse(self, piece: Any, content: Any, first_line: int = 1) -> ParsedRows:
+        """Parse a piece with the fields as they are, or let it change them; its numbers are not scaled yet."""
+        raise NotImplementedError
+
+    def scale(self, rows: Any) -> Any:
+        """Scale what ``parse`` has made of the next piece: a CSR matrix."""
+        raise NotImplementedError
+
+    def fields_state(self) -> dict[str, Any]:
+        """``state`` without the statistics that every row moves, and that ``parse`` does not read."""
+        return {name: value for name, value in self.state().items() if name not in ("scaling", "width")}
+
+    def finish_piece(self, place: int, parsed: ParsedRows, lines_before: int) -> Rows:
+        """The rows of the next piece, which was parsed here or elsewhere, with ``lines_before`` it in its file."""
+        if self.origins is not None:
+            self.origins.add(place, parsed.lines + lines_before, parsed.ids)
+        return self.scale(parsed.rows), parsed.y, parsed.times
+
+    def _cut_lines(self) -> Iterator[TextPiece] | None:
+        """Pieces of files whose every line end ends a row."""
+        if not self.source.can_be_read_again:
+            return None
+        return self._pieces_of_lines()
+
+    def _pieces_of_lines(self) -> Iterator[TextPiece]:
+        for place in range(len(self.source)):
+            path = self.source.stored_path(place)
+            if path is not None:
+                start = self._open_text(place).offset
+                self.close()
+                yield from cut_lines(place, path, start, os.path.getsize(path))
+            else:
+                with closing(self.source.open(place)) as part:
+                    yield from cut_input(place, part)
+
+    def note_share(self, share: float) -> None:
+        """How much of the source was played, from 0 to 1, where that is not told by the file that is open."""
+        self._share_of_pieces = share
+
+    def _hold(self, content: bytes, place: int, first_line: int) -> Buffer:
+        """Some lines of one of the files."""
+        buffer = Buffer.of(content, self.source.names[place], self.unit)
+        buffer.line, self._place, self._buffer = first_line, place, buffer
+        return buffer
+
+    def _take_origins(self, first_line: int) -> tuple[np.ndarray, list[Any]]:
+        """Where the rows that were parsed come from, with lines counted from 1 in the piece."""
+        if self.origins is None:
+            return np.zeros(0, np.int64), []
+        lines, ids = self.origins.drain()
+        return lines - (first_line - 1), ids
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process: without open files, and strict with bad lines."""
+        kept = {name: value for name, value in vars(self).items() if name not in NOT_COPIED}
+        settings = self.settings._replace(skip_bad_lines=False, quarantine=None)
+        return kept | {
+            "source": CopiedSource(self.name, list(self.source.names)),
+            "settings": settings,
+            "_open_part": None,
+            "first_values": {},
+        }
+
     # --- what all have in common -------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Batch]:
+        return self.play_rows(self._rows)
+
+    def play_rows(self, rows_of: Callable[[], Iterator[Rows]]) -> Iterator[Batch]:
+        """Begin, and hand out the rows that the function gives, in batches."""
+        self._share_of_pieces = None
         if self._has_begun:
             self.close()
             self.rows_read = self.bad_lines = 0
@@ -201,7 +281,7 @@ class Stream(ABC):
                     self._kept_earlier = read_earlier(self.settings.quarantine, head)
                 keeper = keep_bad_lines(self.settings.quarantine, head, self._kept_earlier)
                 self._keeper = stack.enter_context(keeper)
-            for X, y, times in self._rows():
+            for X, y, times in rows_of():
                 origins = self.origins.take() if self.origins is not None else {}
                 rows, self._kept_rows = self._kept_rows, []
                 batch = Batch(X, y, self.rows_read, times, origins, rows, self._kept_weights)
@@ -245,6 +325,8 @@ class Stream(ABC):
 
     def share_read(self) -> float | None:
         """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""
+        if self._share_of_pieces is not None:
+            return self._share_of_pieces
         part = self._open_part
         inside = part.share_read() if isinstance(part, Input) else None
         if inside is None:

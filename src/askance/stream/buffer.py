@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from askance.errors import BadLine, InvalidInput
-from askance.stream.source import Input
 
 PIECE = 1 << 20  # bytes read at a time
 SAMPLE = 1 << 22  # bytes that are looked at before the first row is read,
@@ -29,11 +29,12 @@ OTHER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 class Buffer:
     """``data[position:stop]`` are the bytes not yet used; ``line`` is the number of the line that begins there."""
 
-    def __init__(self, part: Input | _Held, is_beginning: bool = True) -> None:
+    def __init__(self, part: Any, is_beginning: bool = True) -> None:
         self.part = part
         self.is_sample = not is_beginning  # of which only a look is taken
         self.data = np.empty(PIECE + 1, np.uint8)
         self.position = self.stop = 0
+        self._dropped = 0
         self.line = 1
         self.at_end = False
         self._fill(len(BYTE_ORDER_MARK) + 1)
@@ -49,11 +50,17 @@ class Buffer:
         """The name of the file."""
         return self.part.name
 
+    @property
+    def offset(self) -> int:
+        """How many bytes of the file were used."""
+        return self._dropped + self.position
+
     def refill(self) -> None:
         """Move what is left to the front and read more after it; a line longer than the array makes it grow."""
         left = self.stop - self.position
         if self.position:
             self.data[:left] = self.data[self.position : self.stop].copy()
+            self._dropped += self.position
             self.position, self.stop = 0, left
         elif left >= len(self.data) - 1:
             if left >= LONGEST_LINE:
@@ -135,9 +142,9 @@ class Buffer:
         return lines[place] if 0 <= place < len(lines) else None
 
     @classmethod
-    def of(cls, content: bytes, name: str) -> Buffer:
+    def of(cls, content: bytes, name: str, unit: str = "line") -> Buffer:
         """Text in memory, from anywhere in a file."""
-        return cls(_Held(content, name), is_beginning=False)
+        return cls(_Held(content, name, unit), is_beginning=False)
 
     def first_lines(self, n_lines: int) -> bytes:
         """A copy of the first lines, to be looked at before they are read: as many as end within some megabytes."""
@@ -177,10 +184,8 @@ class Buffer:
 class _Held:
     """Bytes in memory, read as a file is."""
 
-    unit = "line"
-
-    def __init__(self, content: bytes, name: str) -> None:
-        self.name = name
+    def __init__(self, content: bytes, name: str, unit: str) -> None:
+        self.name, self.unit = name, unit
         self._rest = memoryview(content)
 
     def readinto(self, room: memoryview) -> int:

@@ -35,12 +35,14 @@ from askance.stream.buffer import Buffer
 from askance.stream.cells import NONE, Dialect
 from askance.stream.delimited import DelimitedStream
 from askance.stream.one_by_one import Wrong
+from askance.stream.pieces import PIECE_BYTES, FilePart, TextPiece
 from askance.stream.source import Source
-from askance.stream.split import Refuse, Split, csv_line, first_row, ignore, rows_looked_at, sample_of
+from askance.stream.split import Refuse, Split, csv_line, first_row, ignore, rows_looked_at, sample_of, split
 
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
 ROWS_FOR_NAMES = 100
+ROWS_AT_ONCE = 1000
 NO_NAMES = ("", "unnamed: 0")  # as a data frame writes its index, and as it writes one that it has read back
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COMMA_AS_DELIMITER = re.compile(rb"(?<![0-9]),|,(?![0-9])")
@@ -171,6 +173,40 @@ class CsvStream(DelimitedStream):
                 f"{self.source.names[0]!r}, {format_names(self._header)}, but {format_names(found)}; "
                 "every file of a folder begins with the same line of names."
             )
+
+    def pieces(self) -> Iterator[TextPiece] | None:
+        """Whole rows; a row may have several lines."""
+        paths = [self.source.stored_path(place) for place in range(len(self.source))]
+        return None if None in paths else self._cut(paths)
+
+    def _cut(self, paths: list[str]) -> Iterator[TextPiece]:
+        for place, path in enumerate(paths):
+            buffer = self._open_text(place)
+            self._begin_part(buffer)
+            start, skipped = buffer.offset, buffer.line - 1
+            self.close()
+            with open(path, "rb") as file:
+                size = file.seek(0, 2)
+                while start < size:
+                    stop = self._end_of_rows(file, start, size)
+                    yield TextPiece(place, path, start, stop, skipped_lines=skipped)
+                    start = stop
+
+    def _end_of_rows(self, file: Any, start: int, size: int) -> int:
+        """Where a piece ends that begins at ``start``: after a whole row."""
+        file.seek(start)
+        window = file.read(PIECE_BYTES)
+        if start + len(window) >= size:
+            return size
+        end = window.rfind(b"\n") + 1
+        if end and (self.dialect.quote == NONE or window.find(self.dialect.quote, 0, end) < 0):
+            return start + end
+        file.seek(start)  # line ends may be inside of quotes: only who splits the cells can tell
+        buffer = Buffer(FilePart(file, self.name), is_beginning=False)
+        while buffer.offset < PIECE_BYTES:
+            if split(buffer, self.dialect, len(self.names), ROWS_AT_ONCE, ignore) is None:
+                return size
+        return start + buffer.offset
 
     def _refuse_names(self, buffer: Buffer) -> None:
         """Say that a file begins with names where the first one of the folder does not."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from askance.compile import specialise
 from askance.errors import BadLine, InvalidInput
+from askance.features.assemble import csr
 from askance.features.encoder import DATE_WEIGHT, Cells, Encoder
 from askance.features.kinds import (
     CATEGORY,
@@ -34,6 +35,7 @@ from askance.stream.encoding import NOT_UTF8
 from askance.stream.numbers import tables
 from askance.stream.one_by_one import Wrong, add_one_by_one, count_strays, is_careful, look_one_by_one
 from askance.stream.origins import find_id
+from askance.stream.pieces import ParsedRows
 from askance.stream.source import Source
 from askance.stream.split import Split, split
 
@@ -207,6 +209,21 @@ class DelimitedStream(Stream):
         X = self._encoder.matrix(cells, self._encoder.scaling.as_next if self.settings.frozen else None)
         times = np.array(cells.times) if self._places[TIME] else None
         return X, self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None, times
+
+    def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
+        """Parse some whole lines, all of which are rows."""
+        buffer = self._hold(content, piece.place, first_line)
+        cells, labels = Cells(), [np.zeros(0, np.int32)]
+        while (rows := split(buffer, self.dialect, len(self.names), self.settings.batch_rows, self.refuse)) is not None:
+            labels.append(self._add(rows, cells))
+        y = self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None
+        times = np.array(cells.times) if self._places[TIME] else None
+        lines, ids = self._take_origins(first_line)
+        return ParsedRows(self._encoder.encode(cells), y, times, lines, ids, buffer.line - first_line)
+
+    def scale(self, rows: Any) -> Any:
+        """The rows that ``parse`` gave, with their numbers standardised."""
+        return csr(*self._encoder.scale_rows(rows), self._encoder.width)
 
     def _add(self, rows: Split, cells: Cells) -> np.ndarray:
         """Add the rows that can be read to a batch; returns the numbers of their labels."""

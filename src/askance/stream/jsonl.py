@@ -19,6 +19,7 @@ from askance.features.rows import FieldError, flatten
 from askance.stream.batch import BATCH_ENTRIES, Rows, Settings
 from askance.stream.buffer import Buffer
 from askance.stream.encoding import NOT_UTF8
+from askance.stream.pieces import ParsedRows, TextPiece
 from askance.stream.row_stream import RowStream
 from askance.stream.source import Source
 
@@ -75,37 +76,52 @@ class JsonlStream(RowStream):
         self._first = self._features.to_dict()
 
     def _rows(self) -> Iterator[Rows]:
-        cells, labels = Cells(), []
-        origins = self.origins
-        named = None if origins is None else origins.id_field
+        cells, labels = Cells(), list[Any]()
         for place in range(len(self.source)):
             if place:
                 self._buffer = self._open_text(place)
             for number, line in self._buffer.lines():
-                try:
-                    row = read_row(line)
-                    if row is None:
-                        continue
-                    known = None if named is None else row.get(named)
-                    label = None if self._label is None else self._label_of(row.pop(self._label, None))
-                    self._add(cells, row)
-                except ValueError as error:
-                    bad = _explain(error, self._buffer, number)
-                    bad.field = error.field if isinstance(error, FieldError) else None
-                    bad.raw = line if isinstance(line, bytes) else None
-                    self.refuse(bad)
-                    continue
-                labels.append(label)
-                if self.settings.keep_rows:
-                    self._kept_rows.append(row)
-                if origins is not None:
-                    origins.add(place, (number,), () if named is None else (known,))
+                self._take_line(place, number, line, cells, labels)
                 if cells.n_rows >= self.settings.batch_rows or cells.n_cells >= BATCH_ENTRIES:
                     yield self._finish(cells, labels)
                     cells, labels = Cells(), []
         self.close()
         if cells.n_rows:
             yield self._finish(cells, labels)
+
+    def _take_line(self, place: int, number: int, line: bytes | BadLine, cells: Cells, labels: list[Any]) -> None:
+        """Add the row of a line to a batch, unless it is empty or bad."""
+        named = None if self.origins is None else self.origins.id_field
+        try:
+            row = read_row(line)
+            if row is None:
+                return
+            known = None if named is None else row.get(named)
+            label = None if self._label is None else self._label_of(row.pop(self._label, None))
+            self._add(cells, row)
+        except ValueError as error:
+            bad = _explain(error, self._buffer, number)
+            bad.field = error.field if isinstance(error, FieldError) else None
+            bad.raw = line if isinstance(line, bytes) else None
+            self.refuse(bad)
+            return
+        labels.append(label)
+        if self.settings.keep_rows:
+            self._kept_rows.append(row)
+        if self.origins is not None:
+            self.origins.add(place, (number,), () if named is None else (known,))
+
+    def pieces(self) -> Iterator[TextPiece] | None:
+        """Whole lines."""
+        return self._cut_lines()
+
+    def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
+        """Parse some whole lines."""
+        buffer = self._hold(content, piece.place, first_line)
+        cells, labels = Cells(), list[Any]()
+        for number, line in buffer.lines():
+            self._take_line(piece.place, number, line, cells, labels)
+        return self._parsed(cells, labels, first_line, buffer.line - first_line)
 
 
 def _constant(word: str) -> None:

@@ -23,6 +23,7 @@ from askance.stream.batch import Rows as Parts
 from askance.stream.buffer import Buffer, format_token
 from askance.stream.libsvm_lines import ParserStop, Rows
 from askance.stream.numbers import tables
+from askance.stream.pieces import ParsedRows, TextPiece, count_lines
 from askance.stream.source import Source
 from askance.stream.sparse import SparseScaling
 
@@ -115,6 +116,37 @@ class LibsvmStream(Stream):
         self.close()
         if room.n_rows:
             yield self._finish(room)
+
+    def pieces(self) -> Iterator[TextPiece] | None:
+        """Whole lines."""
+        return self._cut_lines()
+
+    def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
+        """Parse some whole lines."""
+        buffer = self._hold(content, piece.place, first_line)
+        rooms = [Room(count_lines(content) + 1, self._room)]
+        self._fill(buffer, rooms[0], 0 if self._zero_based else 1, self.refuse)
+        while rooms[-1].is_full:  # a very long piece
+            rooms.append(Room(rooms[0].most_rows, self._room))
+            self._fill(buffer, rooms[-1], 0 if self._zero_based else 1, self.refuse)
+        self._room = max(1 << 12, rooms[0].n_entries + rooms[0].n_entries // 4)
+        lengths, columns, values = (
+            np.concatenate(arrays)
+            for arrays in zip(*((np.diff(a), b, c) for a, b, c in (room.arrays() for room in rooms)), strict=True)
+        )
+        starts = np.append(np.int32(0), np.cumsum(lengths, dtype=np.int32))
+        self._scaling.prepare(starts, values)
+        labels, lines = (
+            np.concatenate([getattr(room.rows, name)[: room.n_rows] for room in rooms]) for name in ("labels", "lines")
+        )
+        y = self.labels.decode(labels) if self._has_labels else None
+        told = lines - (first_line - 1) if self.origins is not None else lines[:0]
+        width = max(room.width for room in rooms)
+        return ParsedRows((starts, columns, values, width), y, None, told, [], buffer.line - first_line)
+
+    def scale(self, rows: Any) -> Any:
+        """The rows that ``parse`` gave, standardised if they are to be."""
+        return self._scaling.finish(*rows)
 
     def _finish(self, room: Room) -> Parts:
         self._room = max(1 << 12, room.n_entries + room.n_entries // 4)

@@ -54,8 +54,9 @@ def open_stream(
 
     Parameters
     ----------
-    source : str, path, or object opened in binary mode
-        A file; a folder, whose files are played in the order of their names; or ``"-"``, the standard input. What is
+    source : str, path, list of paths, or object opened in binary mode
+        A file; a folder, whose files are played in the order of their names; a list of such paths, which are played in
+        its order; or ``"-"``, the standard input. What is
         compressed with gzip, bzip2 or xz is decompressed on the way.
     format : str, optional
         "libsvm", "csv", "tsv", "jsonl", "arff", "npz", "parquet", "vw" or "feather"; told by the name or the content

@@ -61,6 +61,12 @@ class Origins:
         self._lines.append(np.asarray(lines, np.int64))
         self._ids += ids
 
+    def drain(self) -> tuple[np.ndarray, list[Any]]:
+        """The lines and the ids of the rows added since the last time, for rows of one file."""
+        lines, ids = np.concatenate([np.zeros(0, np.int64), *self._lines]), self._ids
+        self.forget()
+        return lines, ids
+
     def take(self) -> dict[str, np.ndarray]:
         """The columns for the rows added since the last time."""
         if not self.names:

@@ -31,6 +31,7 @@ from askance.features.kinds import (
 from askance.features.rows import FieldError, flatten
 from askance.features.table import plain
 from askance.stream.batch import BATCH_ENTRIES, Rows, Settings
+from askance.stream.pieces import ParsedRows, RowGroupPiece, cut_row_groups
 from askance.stream.row_stream import RowStream
 from askance.stream.source import Source
 
@@ -129,10 +130,7 @@ class ParquetStream(RowStream):
         for place in range(len(self.source)):
             if place:
                 self._file = self._open(place)
-                if not self._file.schema_arrow.equals(self._schema):
-                    raise InvalidInput(
-                        f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
-                    )
+                self._check_schema(self._file, place)
             most = max(1, min(self.settings.batch_rows, BATCH_ENTRIES // max(1, len(self._schema.names))))
             batches, first = self._file.iter_batches(batch_size=most), 0
             while True:
@@ -146,7 +144,39 @@ class ParquetStream(RowStream):
                     yield rows
         self.close()
 
+    def pieces(self) -> Iterator[RowGroupPiece] | None:
+        """Rows of a row group."""
+        paths = [self.source.stored_path(place) for place in range(len(self.source))]
+        return None if None in paths else self._cut(paths)
+
+    def _cut(self, paths: list[str]) -> Iterator[RowGroupPiece]:
+        for place, path in enumerate(paths):
+            file = self._open(place)
+            self._check_schema(file, place)
+            groups = file.metadata.num_row_groups
+            sizes = [file.metadata.row_group(group).num_rows for group in range(groups)]
+            self.close()
+            yield from cut_row_groups(place, path, sizes)
+
+    def parse(self, piece: RowGroupPiece, content: Any, first_line: int = 1) -> ParsedRows:
+        """Parse some rows."""
+        self._place = piece.place
+        return self._parsed(*self._take_rows(content, piece.first_row))
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__ |= kept | {"_arrow": _pyarrow()}
+
+    def _check_schema(self, file: Any, place: int) -> None:
+        if not file.schema_arrow.equals(self._schema):
+            raise InvalidInput(
+                f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
+            )
+
     def _play(self, batch: Any, first: int) -> Rows:
+        return self._finish(*self._take_rows(batch, first))
+
+    def _take_rows(self, batch: Any, first: int) -> tuple[Cells, list[Any]]:
+        """The cells and the labels of some rows, the first of which has this number in its file."""
         kinds = self._features.kinds
         numbers = [name for name in self._schema.names if kinds.get(name) == NUMBER and self._is_number(name)]
         ignored = {name for name, kind in kinds.items() if kind == IGNORE and name not in self._features.evidence}
@@ -189,7 +219,7 @@ class ParquetStream(RowStream):
             cells.add_numbers(0, slots, table[kept])
             for name, present in zip(numbers, (~np.isnan(table[kept])).sum(axis=0).tolist(), strict=True):
                 self._features.count_numbers(name, present)
-        return self._finish(cells, y)
+        return cells, y
 
     def _plain_rows(self, batch: Any, names: list[str]) -> list[dict[str, Any]]:
         """Some fields of the rows; Python's times have no nanoseconds."""
@@ -221,6 +251,9 @@ class FeatherStream(ParquetStream):
 
     def _read(self, file: BinaryIO) -> Any:
         return ArrowFile(self._arrow, file)
+
+    def pieces(self) -> None:
+        """Files of Arrow are not cut."""
 
 
 class ArrowFile:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from askance.features.assemble import csr
 from askance.features.data_warnings import MOST_FIELDS
 from askance.features.encoder import Cells
 from askance.features.kinds import check_features
@@ -14,6 +15,7 @@ from askance.features.rows import FieldError, RowFeatures
 from askance.stream.batch import Field, Rows, Settings, Stream
 from askance.stream.labels import as_array
 from askance.stream.origins import find_id
+from askance.stream.pieces import ParsedRows
 from askance.stream.source import Source
 
 
@@ -93,6 +95,18 @@ class RowStream(Stream):
         if plan.error is not None:
             raise plan.error
         self._features.fill(cells, plan)
+
+    def _parsed(self, cells: Cells, labels: list[Any], first_line: int = 1, n_lines: int = 0) -> ParsedRows:
+        """What ``parse`` gives for the rows of a piece."""
+        lines, ids = self._take_origins(first_line)
+        y = as_array(labels, self.labels.kind) if self._label is not None else None
+        times = np.array(cells.times) if cells.times else None
+        return ParsedRows(self._features.encoder.encode(cells), y, times, lines, ids, n_lines)
+
+    def scale(self, rows: Any) -> Any:
+        """The rows that ``parse`` gave, with their numbers standardised."""
+        encoder = self._features.encoder
+        return csr(*encoder.scale_rows(rows), encoder.width)
 
     def _finish(self, cells: Cells, labels: list[Any]) -> Rows:
         """A batch of the rows that were read."""

@@ -65,8 +65,9 @@ class Input:
             start += _check(more)  # a pipe may hand out a byte at a time
         self._raw = io.BufferedReader(_Bytes(raw, start, owned), 1 << 16)
         self.compression = next((how for how, magic in COMPRESSIONS.items() if magic.match(start)), None)
-        is_stored = self.compression is None and inner is None
-        if is_stored and 0 < len(start) < LONGEST_MAGIC and name.lower().endswith(SUFFIXES):
+        self.is_stored = self.compression is None and inner is None
+        """Whether its bytes are those of the file."""
+        if self.is_stored and 0 < len(start) < LONGEST_MAGIC and name.lower().endswith(SUFFIXES):
             raise InvalidInput(f"{name!r} is cut off: it is too short for a compressed file.")
         match self.compression:
             case "gzip":
@@ -175,9 +176,9 @@ class Source:
 
     Parameters
     ----------
-    source : str, path, or object with ``read``
-        A file; a folder, whose files are played in the order of their names (hidden ones are left out); ``"-"``, the
-        standard input; or an object opened in binary mode.
+    source : str, path, list of paths, or object with ``read``
+        A file; a folder, whose files are played in the order of their names (hidden ones are left out); several of
+        both, in their order; ``"-"``, the standard input; or an object opened in binary mode.
     """
 
     def __init__(self, source: Any) -> None:
@@ -192,6 +193,10 @@ class Source:
             name = getattr(source, "name", None)
             self.name = os.path.basename(name) if isinstance(name, str) else "stream"
             self.names = [self.name]
+        elif isinstance(source, list | tuple) and source:
+            self.paths = [file for path in source for file in _files(Path(path))]
+            self.names = [str(file) for file in self.paths]
+            self.name = self.names[0] if len(self.names) == 1 else f"{self.names[0]} and {len(self.names) - 1} more"
         elif isinstance(source, str | os.PathLike):
             path = Path(source)
             self.paths = _files(path)
@@ -226,6 +231,18 @@ class Source:
         if self._looked_at is None:
             self._looked_at = self.open(0)
         return self._looked_at.look(n_lines, most)
+
+    def size_of(self, place: int) -> int:
+        """The size of one of the files, in bytes; 0 if it is not known."""
+        return self.paths[place].stat().st_size if self._object is None else 0
+
+    def stored_path(self, place: int) -> str | None:
+        """The path of one of the files, if its bytes are those that are read; None for what is converted."""
+        if self._object is not None:
+            return None
+        part = self.open(place)
+        part.close()
+        return str(self.paths[place].absolute()) if part.is_stored else None
 
     def open_seekable(self, place: int) -> BinaryIO:
         """The bytes of one of the files as an object that can be read from any place."""

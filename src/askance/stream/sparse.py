@@ -63,10 +63,18 @@ class SparseScaling:
 
     def matrix(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> Any:
         """Sorted rows as a CSR matrix, scaled; as wide as the columns known so far. May overwrite the values."""
-        self.width = max(self.width, width)
+        self.prepare(starts, values)
+        return self.finish(starts, columns, values, width)
+
+    def prepare(self, starts: np.ndarray, values: np.ndarray) -> None:
+        """Do to the values what needs no statistics."""
         if self.how == TO_UNIT_LENGTH:
             specialise(unit_rows)(starts, values)
-        elif self.how == STANDARDISED:
+
+    def finish(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> Any:
+        """Do to rows that are prepared what is left, in the order of the stream."""
+        self.width = max(self.width, width)
+        if self.how == STANDARDISED:
             scale = self._rows_as_next if self.frozen else self._running.apply_to_rows
             starts, columns, values = scale(starts, columns, values)
             self.width = max(self.width, len(self._running))
