@@ -143,7 +143,7 @@ def test_workers_that_cannot_be_are_refused(workers):
 def test_a_rule_that_watches_events_is_refused_before_anything_changes():
     X, y = stream()
     clf = askance.make("auto", classes=[0, 1], random_state=0, budget=0.1)
-    with pytest.raises(IncompatibleRules, match="the rule of auto, keeps statistics of every event that it scores"):
+    with pytest.raises(IncompatibleRules, match="Committee keeps statistics of every event that it scores"):
         clf.run(X, y, workers=2)
     assert clf.events_seen_ == 0
 

@@ -80,10 +80,11 @@ class CompiledLearner:
         scales = rules.query.own_scales()
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
-        at_once = kernels.score_and_length if self.keeps_variance else None
-        predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin}
+        at_once = kernels.score_and_length if self.keeps_variance else kernels.margin_and_length
+        predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin, **kernels.slots}
         repeats = rules.update.weighted and not rules.update.takes_weights
         learning = predicting | {
+            loop.watch: loop.watch_nothing,
             loop.learn: importance.learn_repeatedly if repeats else kernels.learn,
             importance.learn_once: kernels.learn,
             importance.is_idempotent: importance.always_idempotent
@@ -91,7 +92,9 @@ class CompiledLearner:
             else importance.never_idempotent,
             loop.forget: kernels.forget or loop.forget_nothing,
         }
-        asking = learning | {
+        watching: dict[Kernel, Kernel] = {loop.watch: kernels.watch or loop.watch_nothing}
+        asking = learning | watching
+        asking |= {
             loop.score: score,
             loop.score_and_length: at_once or loop.score_then_length,
             loop.probability: rules.query.probability,
@@ -109,11 +112,8 @@ class CompiledLearner:
         }
         self.play = specialise(loop.play, asking)
         self.learn_labeled = specialise(loop.learn_labeled, learning)
-        self.learn_given = (
-            specialise(loop.learn_labeled, learning | {loop.learn: kernels.learn_given})
-            if kernels.learn_given
-            else self.learn_labeled
-        )
+        given = watching | ({loop.learn: kernels.learn_given} if kernels.learn_given else {})
+        self.learn_given = specialise(loop.learn_labeled, learning | given)
         self.predict_block = specialise(loop.predict_block, predicting)
         self._asking = asking
         self._rules, self._n_classes = rules, n_classes
@@ -160,10 +160,10 @@ class CompiledLearner:
 
     def check_can_be_sifted(self) -> None:
         """Raise if events cannot be scored side by side."""
-        if self.keeps_variance and self.update.watches_events:
+        if self.update.watches_events and (self.keeps_variance or self._kernels[0].watch is not None):
             raise IncompatibleRules(
-                f"{type(self.update).__name__}, the rule of auto, keeps statistics of every event that it scores, one "
-                "after the other, so that its events cannot be scored side by side; leave workers out."
+                f"{type(self.update).__name__} keeps statistics of every event that it scores, one after the other, so "
+                "that its events cannot be scored side by side; leave workers out."
             )
 
     def remember_source(self, given: tuple[Any, ...]) -> None:
