@@ -322,7 +322,7 @@ class RandomFourier(UpdateRule):
     # --- the arrays --------------------------------------------------------------------------------------
 
     def _start_within(self, n_classes: int) -> State:
-        return self.update.start(self.components + 1, n_classes)
+        return self.update.start(int(self.components) + 1, n_classes)
 
     def start(self, n_features: int, n_classes: int) -> State:
         if n_features > MOST_FEATURES:
@@ -331,15 +331,16 @@ class RandomFourier(UpdateRule):
                 "take numbers only, or the algorithm without a kernel."
             )
         own = self._start_within(n_classes)
-        width = max(n_features, self.components + 1)
+        curves = int(self.components)
+        width = max(n_features, curves + 1)
         rows = FREQUENCIES + n_features + -(-own.work.size // width)
         inner = (own.extra, own.table, own.matrix, own.pending)
         state = fresh_state(n_features, len(own.scores), (0.0, 0.0), work=(rows, width))
         state = state._replace(extra=np.concatenate([np.zeros(1), *(array.ravel() for array in inner)]))
-        frequencies, phases = draw_frequencies(n_features, self.components, self.bandwidth, self.seed)
+        frequencies, phases = draw_frequencies(n_features, curves, self.bandwidth, int(self.seed))
         state.work[COLUMNS].view(np.uint32)[:width] = np.arange(width)
-        state.work[PHASES, : self.components] = phases
-        state.work[FREQUENCIES : FREQUENCIES + n_features, : self.components] = frequencies
+        state.work[PHASES, :curves] = phases
+        state.work[FREQUENCIES : FREQUENCIES + n_features, :curves] = frequencies
         state.work.reshape(-1)[(FREQUENCIES + n_features) * width :][: own.work.size] = own.work.ravel()
         return state
 
