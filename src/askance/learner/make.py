@@ -147,7 +147,8 @@ def kernel_around(parameters: dict[str, Any]) -> Callable[[UpdateRule], UpdateRu
     given = {KERNEL[key]: parameters.pop(key) for key in KERNEL if key in parameters}
     if kernel is None:
         if given:
-            raise InvalidParameter(f'{", ".join(key for key in KERNEL if KERNEL[key] in given)} goes with kernel="rbf".')
+            named = [key for key, own in KERNEL.items() if own in given]
+            raise InvalidParameter(f'{", ".join(named)} goes with kernel="rbf".')
         return lambda rule: rule
     if kernel != "rbf":
         raise InvalidParameter(f'kernel must be "rbf", the Gaussian one, or None, got {kernel!r}.')
