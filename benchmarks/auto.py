@@ -19,18 +19,19 @@ from benchmarks.auto_speed import speeds
 
 EVENTS = 8000
 RATES = (0.01, 0.05, 0.2)
-PARTS = ("auto", "prepared", "ablation", "defaults", "grid", "vowpal", "river", "activeml", "speed")
+PARTS = ("auto", "random", "prepared", "ablation", "defaults", "grid", "vowpal", "river", "activeml", "speed")
 ORDERS = {"prepared": 3, "ablation": 2, "vowpal": 3, "river": 3, "activeml": 1}
 """How many orders a part plays at most."""
 
 
-def jobs(part: str, name: str, rate: float, order: int) -> Iterator[tuple[dict[str, Any], Any]]:
+def jobs(part: str, name: str, rate: float, order: int, n: int) -> Iterator[tuple[dict[str, Any], Any]]:
     """What there is to play: who, and how."""
-    n = EVENTS
     if part in ("auto", "ablation"):
         for label, options in auto_field.ABLATIONS.items():
             if label == "auto" or part == "ablation":
                 yield {"who": label}, lambda options=options: auto_field.play_auto(name, options, rate, order, n)
+    elif part == "random":
+        yield {"who": "at random"}, lambda: auto_field.play_auto(name, auto_field.AT_RANDOM, rate, order, n)
     elif part == "prepared":
         yield {"who": "auto"}, lambda: auto_field.play_auto(name, {"preparation": "standard"}, rate, order, n)
     elif part == "defaults":
@@ -48,8 +49,8 @@ def jobs(part: str, name: str, rate: float, order: int) -> Iterator[tuple[dict[s
                     lambda p=preset, s=parameters, q=preparation: auto_field.play_preset(name, p, s, q, rate, order, n),
                 )
     else:
-        for who, preparation, play in auto_peers.candidates(part, name, rate, order, n):
-            yield {"who": who, "preparation": preparation}, play
+        for who, parameters, preparation, play in auto_peers.candidates(part, name, rate, order, n):
+            yield {"who": who, "parameters": parameters, "preparation": preparation}, play
 
 
 class RunningPool:
@@ -73,14 +74,17 @@ class RunningPool:
             file.write(json.dumps(row) + "\n")
 
 
-def play(kept: RunningPool, part: str, name: str, order: int) -> None:
+def play(kept: RunningPool, part: str, name: str, order: int, n: int) -> None:
     """One part on one order of one set, at every rate."""
     for rate in RATES:
-        for who, run in jobs(part, name, rate, order):
-            key = {"part": part, "set": name, "rate": rate, "order": order, "n": EVENTS, **who}
+        for who, run in jobs(part, name, rate, order, n):
+            key = {"part": part, "set": name, "rate": rate, "order": order, "n": n, **who}
             if not kept.knows(key):
-                balanced, labels = run()
-                kept.add(key, balanced=None if balanced is None else round(balanced, 5), labels=labels)
+                played = run()
+                if played is None:  # nobody bought as many labels
+                    kept.add(key, balanced=None)
+                else:
+                    kept.add(key, **{metric: round(value, 5) for metric, value in played._asdict().items()})
 
 
 def main() -> None:
@@ -88,6 +92,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--sets", default=",".join(CHOSEN_ON + HELD_OUT))
     parser.add_argument("--orders", type=int, default=5)
+    parser.add_argument("--events", type=int, default=EVENTS, help="of each order, at most")
     parser.add_argument("--results", type=Path, default=Path("auto-results.jsonl"), help="where results are kept")
     options = parser.parse_args()
     kept = RunningPool(options.results)
@@ -96,7 +101,7 @@ def main() -> None:
         for name in options.sets.split(","):
             for part in parts:
                 if part != "speed" and order < ORDERS.get(part, options.orders):
-                    play(kept, part, name, order)
+                    play(kept, part, name, order, options.events)
                     print(part, order, name, flush=True)
             for cache in (whole, prepared, stream):
                 cache.cache_clear()

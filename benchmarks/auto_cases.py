@@ -14,13 +14,15 @@ PEERS = {"vowpal": "Vowpal Wabbit", "river": "river", "activeml": "scikit-active
 
 
 class Results:
-    """Balanced accuracy in points, by part, case and contestant: a mean over the orders."""
+    """Balanced accuracy in points, by part, case and contestant: a mean over the orders; accuracy beside it."""
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self.found: dict[str, dict[Case, dict[Who, dict[int, float]]]] = defaultdict(
             lambda: defaultdict(lambda: defaultdict(dict))
         )
+        self.accuracies: dict[tuple[str, Case, Who, int], float] = {}
         self.labels: dict[Case, list[int]] = defaultdict(list)
+        self.most_events = 0
         for row in rows:
             key = row["key"]
             if row["balanced"] is None:
@@ -28,6 +30,8 @@ class Results:
             case = (key["set"], key["rate"])
             who = (key["who"], str(key.get("parameters", "")), key.get("preparation", ""))
             self.found[key["part"]][case][who][key["order"]] = 100.0 * row["balanced"]
+            self.accuracies[key["part"], case, who, key["order"]] = 100.0 * row["accuracy"]
+            self.most_events = max(self.most_events, key["n"])
             if key["part"] == "auto":
                 self.labels[case].append(row["labels"])
 
@@ -49,6 +53,17 @@ class Results:
             return None
         who = max(means, key=lambda key: means[key])
         return means[who], who
+
+    def accuracy(self, part: str, case: Case, who: Who, orders: set[int] | None = None) -> float:
+        """The mean accuracy of somebody, over the given orders, or all that it played."""
+        played = orders or set(self.found[part][case][who])
+        return float(np.mean([self.accuracies[part, case, who, order] for order in sorted(played)]))
+
+    def gain_over_random(self, case: Case) -> float | None:
+        """How far ``auto`` is ahead of its own learners asking at random, over the orders that both played."""
+        orders = self.orders("auto", case) & self.orders("random", case)
+        asked, random = self.auto(case, orders), self.auto(case, orders, "random")
+        return None if not orders or asked is None or random is None else asked - random
 
     def tuned(self, case: Case) -> tuple[float, Who] | None:
         """The best preset, at a point of the grid or at its defaults, over the orders that it and ``auto`` played."""
@@ -91,44 +106,47 @@ def beside(results: Results, part: str, case: Case) -> list[tuple[float, float]]
     return [] if own is None else [(own, value)]
 
 
+def with_accuracy(results: Results, part: str, case: Case, orders: set[int] | None = None) -> str:
+    """The best of a part as ``balanced accuracy, accuracy``; nothing where there is none."""
+    best = results.best(part, case, orders)
+    if best is None:
+        return ""
+    value, who = best
+    return f"{value:.1f}, {results.accuracy(part, case, who, orders):.1f}"
+
+
 def table_of_cases(results: Results, groups: dict[str, list[Case]]) -> str:
     """For each case who was best, how good, and how far ``auto`` is ahead of it."""
     lines = [
-        "| set | labels | auto | tuned | which | gap | at its defaults | which | gap | "
-        + " | ".join(PEERS.values())
-        + " |",
-        "| --- | --: | --: | --: | --- | --: | --: | --- | --: |" + " --: |" * len(PEERS),
+        "| set | labels bought | auto | at random | gain | tuned | which | gap | " + " | ".join(PEERS.values()) + " |",
+        "| --- | --: | --: | --: | --: | --: | --- | --: |" + " --: |" * len(PEERS),
     ]
     for case in (case for cases in groups.values() for case in sorted(cases)):
-        orders = results.orders("auto", case) & results.orders("grid", case)
-        cells = [case[0], labels_of(results, case), f"{results.auto(case, orders or None):.1f}"]
-        tuned, gap = results.tuned(case), gap_of(results, case)
+        cells = [case[0], labels_of(results, case), with_accuracy(results, "auto", case)]
+        gain, tuned, gap = results.gain_over_random(case), results.tuned(case), gap_of(results, case)
+        cells += ["", ""] if gain is None else [with_accuracy(results, "random", case), f"{gain:+.1f}"]
         cells += [f"{tuned[0]:.1f}", shown(tuned[1]), f"{gap:+.1f}"] if tuned and gap is not None else ["", "", ""]
-        orders = results.orders("auto", case) & results.orders("defaults", case)
-        default, own = results.best("defaults", case, orders), results.auto(case, orders)
-        cells += [f"{default[0]:.1f}", shown(default[1]), f"{own - default[0]:+.1f}"] if default and own else [""] * 3
         for part in PEERS:
-            cells.append(" ".join(f"{other:.1f} ({here - other:+.1f})" for here, other in beside(results, part, case)))
+            gaps = " ".join(f"({here - other:+.1f})" for here, other in beside(results, part, case))
+            cells.append(f"{with_accuracy(results, part, case)} {gaps}".strip())
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def cases_behind(results: Results, cases: list[Case]) -> str:
-    """The cases in which ``auto`` is behind a library, and what it does on data prepared as the library had them."""
+    """The cases in which ``auto`` is behind a library, and how that was set."""
     lines = [
-        "| set | labels | library | its preparation | orders | its result | auto | auto, standardised |",
-        "| --- | --: | --- | --- | --: | --: | --: | --: |",
+        "| set | labels bought | library | orders | its result | auto |",
+        "| --- | --: | --- | --: | --: | --: |",
     ]
     for case in sorted(cases):
-        for part, name in PEERS.items():
+        for part in PEERS:
             for own, other in beside(results, part, case):
                 if own > other:
                     continue
                 _, who = results.best(part, case) or (0.0, ("", "", ""))
-                orders = set(results.found[part][case][who])
-                alike = results.auto(case, orders, "prepared")
+                orders = len(results.found[part][case][who])
                 lines.append(
-                    f"| {case[0]} | {labels_of(results, case)} | {name} | {who[2]} | {len(orders)} | {other:.1f} | "
-                    f"{own:.1f} | {'' if alike is None else f'{alike:.1f}'} |"
+                    f"| {case[0]} | {labels_of(results, case)} | {shown(who)} | {orders} | {other:.1f} | {own:.1f} |"
                 )
     return "\n".join(lines)

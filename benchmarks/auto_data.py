@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -91,6 +92,15 @@ def stream(name: str, preparation: str, order: int, most_events: int) -> Stream:
     return Stream(sp.csr_matrix(prepared(name, preparation)[rows]), y[rows])
 
 
-def balanced_accuracy(truth: np.ndarray, predicted: np.ndarray) -> float:
-    """The mean over the classes of the share of their events that were predicted."""
-    return float(np.mean([np.mean(predicted[truth == label] == label) for label in np.unique(truth)]))
+class Played(NamedTuple):
+    """What came of a run: two metrics, both in [0, 1], and the labels bought."""
+
+    balanced: float
+    accuracy: float
+    labels: int
+
+
+def judge(truth: np.ndarray, predicted: np.ndarray, labels: int) -> Played:
+    """Balanced accuracy is the mean over the classes of the share of their events that were predicted."""
+    recalls = [np.mean(predicted[truth == label] == label) for label in np.unique(truth)]
+    return Played(float(np.mean(recalls)), float(np.mean(predicted == truth)), labels)

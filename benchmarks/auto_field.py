@@ -12,7 +12,7 @@ from askance.learner.auto.fourier import CURVES
 from askance.learner.auto.make import AUDITS, CLASS_POWER, REACTION
 from askance.learner.auto.members import DUAL, MEMBERS, MIRROR, PASSIVE, PROBIT, Member
 from askance.learner.auto.views import RAW, STANDARD, UNIT
-from benchmarks.auto_data import balanced_accuracy, stream, whole
+from benchmarks.auto_data import Played, judge, stream, whole
 
 BURST = 40.0  # labels ahead of the rate at the beginning, for everybody
 EVENLY = 1e6  # a delta so large that every event is asked alike
@@ -56,6 +56,9 @@ def without(leaves_out: Callable[[Member], bool]) -> dict[str, Any]:
     return {"members": ",".join(member.name for member in MEMBERS if not leaves_out(member))}
 
 
+AT_RANDOM: dict[str, Any] = {"delta": EVENLY, "class_power": 0.0}
+"""Options of the committee that asks for every event with the same probability."""
+
 ABLATIONS: dict[str, dict[str, Any]] = {
     "auto": {},
     "no head start (burst 10)": {"burst": 10.0},
@@ -77,7 +80,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "nothing asked at random": {"audits": 0.0},
     "no curves": {"curves": 0},
     "classes alike in asking": {"class_power": 0.0},
-    "asks evenly": {"delta": EVENLY, "class_power": 0.0},
+    "asks evenly": AT_RANDOM,
 }
 
 
@@ -100,18 +103,18 @@ def settings(name: str) -> list[tuple[str, dict[str, float]]]:
 
 def play_preset(
     name: str, preset: str, parameters: dict[str, float], preparation: str, rate: float, order: int, n: int
-):
-    """Balanced accuracy and labels of one preset on one order of a set."""
+) -> Played:
+    """One preset on one order of a set."""
     events = stream(name, preparation, order, n)
     clf = askance.make(
         preset, **parameters, budget=askance.budgets.Rate(rate, burst=BURST), classes=np.unique(whole(name)[1]),
         intercept=True, random_state=order,
     )  # fmt: skip
     trace = clf.run(events.X, events.y)
-    return balanced_accuracy(events.y, trace.predicted), int(trace.asked.sum())
+    return judge(events.y, trace.predicted, int(trace.asked.sum()))
 
 
-def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: int) -> tuple[float, int]:
+def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: int) -> Played:
     """The same for ``make("auto")``, which gets the data as they are; with options, something is left out or other."""
     options = dict(options)
     events = stream(name, options.pop("preparation", "raw"), order, n)
@@ -122,4 +125,4 @@ def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: in
         update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order,
     )  # fmt: skip
     trace = clf.run(events.X, events.y)
-    return balanced_accuracy(events.y, trace.predicted), int(trace.asked.sum())
+    return judge(events.y, trace.predicted, int(trace.asked.sum()))

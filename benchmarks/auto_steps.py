@@ -34,8 +34,8 @@ def measure(kept: RunningPool, name: str, options: dict[str, object], sets: tupl
             for rate in RATES:
                 key = {"variant": name, "set": dataset, "rate": rate, "order": order}
                 if not kept.knows(key):
-                    balanced, labels = play_auto(dataset, options, rate, order, EVENTS)
-                    kept.add(key, balanced=round(100.0 * balanced, 3), labels=labels)
+                    played = play_auto(dataset, options, rate, order, EVENTS)
+                    kept.add(key, balanced=round(100.0 * played.balanced, 3), labels=played.labels)
         for cache in (whole, prepared, stream):
             cache.cache_clear()
 

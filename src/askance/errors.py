@@ -39,6 +39,10 @@ class IncompatibleRules(AskanceError, ValueError):
     """A query rule reads something that the update rule does not provide."""
 
 
+class NoFeatureWeights(AskanceError, AttributeError):
+    """A model has no weight for each feature, so there is no ``coef_`` and nothing to explain by it."""
+
+
 class InvalidKernel(AskanceError, TypeError):
     """A rule's kernel cannot be compiled, or does what a kernel must not."""
 

@@ -211,6 +211,13 @@ def test_auto_is_sifted_as_it_asks_and_is_told(n_classes, budget):
     compare(lambda: askance.make("auto", classes=np.arange(n_classes) * 1.0, **options), X, y, times)
 
 
+@pytest.mark.parametrize("name", ["SOAL-diag", "PAA-I"])
+def test_a_curved_rule_is_sifted_as_it_asks_and_is_told(name):
+    X, y = stream(2, n_events=400)
+    options = {"kernel": "rbf", "components": 16, "budget": 0.1, "n_features": 7, "random_state": 3}
+    compare(lambda: askance.make(name, classes=[0.0, 1.0], **options), X, y, None)
+
+
 def test_the_report_of_auto_is_that_of_late_answers():
     X, y = stream(n_events=400)
     told, sifted = (askance.make("auto", classes=[0.0, 1.0], n_features=7, budget=0.1, random_state=0) for _ in "ab")

@@ -82,10 +82,11 @@ class CompiledLearner:
         scales = rules.query.own_scales()
         self.keeps_variance = rules.query.reads_variance or rules.update.probabilistic
         score = kernels.score if self.keeps_variance and kernels.score else kernels.margin
-        at_once = kernels.score_and_length if self.keeps_variance else None
-        predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin}
+        at_once = kernels.score_and_length if self.keeps_variance else kernels.margin_and_length
+        predicting: dict[Kernel, Kernel] = {loop.margin: kernels.margin, **kernels.slots}
         repeats = rules.update.weighted and not rules.update.takes_weights
         learning = predicting | {
+            loop.watch: loop.watch_nothing,
             loop.learn: importance.learn_repeatedly if repeats else kernels.learn,
             importance.learn_once: kernels.learn,
             importance.is_idempotent: importance.always_idempotent
@@ -93,7 +94,9 @@ class CompiledLearner:
             else importance.never_idempotent,
             loop.forget: kernels.forget or loop.forget_nothing,
         }
-        asking = learning | {
+        watching: dict[Kernel, Kernel] = {loop.watch: kernels.watch or loop.watch_nothing}
+        asking = learning | watching
+        asking |= {
             loop.score: score,
             loop.score_and_length: at_once or loop.score_then_length,
             loop.probability: rules.query.probability,
@@ -111,11 +114,8 @@ class CompiledLearner:
         }
         self.play = specialise(loop.play, asking)
         self.learn_labeled = specialise(loop.learn_labeled, learning)
-        self.learn_given = (
-            specialise(loop.learn_labeled, learning | {loop.learn: kernels.learn_given})
-            if kernels.learn_given
-            else self.learn_labeled
-        )
+        given = watching | ({loop.learn: kernels.learn_given} if kernels.learn_given else {})
+        self.learn_given = specialise(loop.learn_labeled, learning | given)
         self.predict_block = specialise(loop.predict_block, predicting)
         self._asking = asking
         self._rules, self._n_classes = rules, n_classes
@@ -163,7 +163,7 @@ class CompiledLearner:
     @property
     def scores_in_order(self) -> bool:
         """Whether to score an event moves what the next one is scored by, so that none can be scored side by side."""
-        return bool(self.keeps_variance and self.update.watches_events)
+        return bool(self.update.watches_events and (self.keeps_variance or self._kernels[0].watch is not None))
 
     def remember_source(self, given: tuple[Any, ...]) -> None:
         """Keep the parameters that this learner was compiled from: by identity and, for rules, by value."""

@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its three short relatives.
 
-A combination of rules fills sixteen slots. The functions below that only raise are these slots: their signatures and
+A combination of rules fills seventeen slots. The functions below that only raise are these slots: their signatures and
 docstrings are the contract for whoever writes a rule. For an event with the query rule's probability p, ``play`` asks
 with
 
@@ -38,6 +38,16 @@ def learn(parameters: np.ndarray, state: State, event: Event, answer: int, predi
 
     The prediction comes without its variance; a rule that needs it computes it."""
     raise NotImplementedError
+
+
+def watch(parameters: np.ndarray, state: State, event: Event) -> None:
+    """Update rule: let an event of the stream, or one that comes with its label, enter what the rule knows of events
+    without labels, before it is scored."""
+    raise NotImplementedError
+
+
+def watch_nothing(parameters: np.ndarray, state: State, event: Event) -> None:
+    """Stands in for a rule that learns from labels alone, and for events that were watched before."""
 
 
 def forget(parameters: np.ndarray, state: State, event: Event) -> None:
@@ -264,6 +274,7 @@ def play(
             scale_query(parameters, pace.scale)
         chance = 0.0
         if asked < pace.ceiling:
+            watch(parameters.update, state, event)
             prediction, squared_length = score_event(parameters.update, state, event, record, t)
             if event.stop > event.start:
                 chance = probability(parameters.query, prediction.margin, prediction.variance, squared_length, tally)
@@ -317,6 +328,7 @@ def learn_labeled(
     for t in range(block.starts.size - 1):
         event = event_at(block, t, table_is_large)
         if weights[t] > 0.0:
+            watch(parameters, state, event)
             prediction = margin(parameters, state, event)
             mistakes += prediction.predicted != answers[t]
             keep_answer(recent, state.scores, prediction.margin, answers[t], importances[t])

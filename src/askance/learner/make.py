@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -13,6 +13,7 @@ from askance.deprecation import warn_renamed
 from askance.errors import InvalidParameter
 from askance.learner.presets import RuleParameters, find, is_auto
 from askance.learner.rule import QueryRule, UpdateRule
+from askance.learner.update import RandomFourier
 
 if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
@@ -46,6 +47,8 @@ class Parameters(CommonParameters, RuleParameters, total=False):
     keep_for: Any
 
 
+KERNEL = {"components": "components", "bandwidth": "bandwidth", "length": "length", "kernel_seed": "seed"}
+"""What goes with ``kernel="rbf"``, and what ``RandomFourier`` calls it."""
 RENAMED_PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
 """What parameters were called in 0.1."""
 
@@ -64,6 +67,9 @@ def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
         it, ``weighted``.
         D-ADA, D-AMD and their relatives take ``costs``, what mistakes cost: ``{"fraud": {"ok": 9}}`` (a fraud predicted
         as ok costs 9, other mistakes 1), a matrix with a row per class, or for two classes ``{"fn": 9, "fp": 1}``.
+        ``kernel="rbf"`` lets every algorithm but "auto" bend: it learns on ``components`` random Fourier features of
+        the standardised event. ``bandwidth``, ``length`` and ``kernel_seed`` go with it, too; see
+        ``askance.updates.RandomFourier``.
         "auto" takes ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs``, too; it scales
         the features itself and takes no notice of ``normalize`` and ``intercept``.
 
@@ -119,6 +125,7 @@ def settings_of(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
         return settings_of_auto(common, parameters)
     row = find(name)
+    around = kernel_around(parameters)
     known = row.parameters
     for key in parameters:
         is_choice = (key == "weighted" and row.can_be_weighted) or (key == "costs" and row.takes_costs)
@@ -131,7 +138,21 @@ def settings_of(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         names = {field.name for field in dataclasses.fields(rule)}
         return {key: value for key, value in parameters.items() if key in names}
 
-    return {"update": row.update(**own(row.update)), "query": row.query(**own(row.query)), **common}
+    return {"update": around(row.update(**own(row.update))), "query": row.query(**own(row.query)), **common}
+
+
+def kernel_around(parameters: dict[str, Any]) -> Callable[[UpdateRule], UpdateRule]:
+    """What ``kernel`` makes of an update rule; it and what goes with it are taken out of the parameters."""
+    kernel = parameters.pop("kernel", None)
+    given = {KERNEL[key]: parameters.pop(key) for key in KERNEL if key in parameters}
+    if kernel is None:
+        if given:
+            named = [key for key, own in KERNEL.items() if own in given]
+            raise InvalidParameter(f'{", ".join(named)} goes with kernel="rbf".')
+        return lambda rule: rule
+    if kernel != "rbf":
+        raise InvalidParameter(f'kernel must be "rbf", the Gaussian one, or None, got {kernel!r}.')
+    return lambda rule: RandomFourier(rule, **given)
 
 
 def no_parameter(name: str, key: str, own: Collection[str], common: Collection[str]) -> InvalidParameter:

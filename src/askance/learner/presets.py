@@ -145,6 +145,11 @@ class RuleParameters(TypedDict, total=False):
     """The parameters of all algorithms, for type checkers."""
 
     weighted: Any
+    kernel: Any
+    components: Any
+    bandwidth: Any
+    length: Any
+    kernel_seed: Any
     objective: Any
     costs: Any
     C: Any
@@ -207,6 +212,7 @@ def name_of(update: UpdateRule, query: QueryRule) -> str | None:
     >>> name_of(u.PassiveAggressive1(C=0.5), q.Margin()), name_of(u.PassiveAggressive1(), q.Entropy())
     ('PAA-I', None)
     """
+    update = update.innermost
     own = update.get_params()
     rows = [
         row

@@ -12,7 +12,7 @@ import dis
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -145,6 +145,12 @@ class Kernels(NamedTuple):
     """Move the model after a given label; ``None``: as ``learn`` does."""
     score_and_length: Kernel | None = None
     """In place of ``score``: the same, and ||x||^2, in one pass; what a query rule does not read costs nothing."""
+    margin_and_length: Kernel | None = None
+    """In place of ``margin``, where no variance is read: the same, and the ||x||^2 of the event that the rule sees."""
+    watch: Kernel | None = None
+    """Learn something of an event without its label, before it is scored; ``None``: this rule learns from labels."""
+    slots: Mapping[Kernel, Kernel] = {}
+    """Kernels of a rule within this one, by the functions that stand for them in its own kernels."""
 
 
 @dataclasses.dataclass
@@ -175,6 +181,11 @@ class UpdateRule(Parameterised):
         super().check()
         if self.costs is not None:
             check_costs(self.costs)
+
+    @property
+    def innermost(self) -> UpdateRule:
+        """The rule that learns: this one, unless it has another within (see ``update.fourier``)."""
+        return self
 
     @property
     def takes_weights(self) -> bool:
@@ -311,7 +322,7 @@ class QueryRule(Parameterised):
         for field in self._fields():
             value = getattr(self, field.name)
             if value is None:
-                value = getattr(update, field.name, None)
+                value = getattr(update.innermost, field.name, None)
             if value is None:
                 raise IncompatibleRules(
                     f"{type(self).__name__} needs {field.name}, which {type(update).__name__} does not have; "

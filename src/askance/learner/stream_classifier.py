@@ -88,7 +88,7 @@ class StreamClassifier(PlayingClassifier):
         from askance.learner.presets import name_of
 
         rules = self._rules()
-        name, rule = name_of(rules.update, rules.query), type(rules.update).__name__
+        name, rule = name_of(rules.update, rules.query), type(rules.update.innermost).__name__
         weighted = f"update={rule}(weighted=True)" if name is None else f'askance.make("{name}", weighted=True)'
         return InvalidInput(
             f"{name or rule} learns every answer with the same weight; {weighted} takes sample_weight, or leave it out."

@@ -12,7 +12,7 @@ from askance.errors import InvalidParameter
 USUAL_ALGORITHM = "auto"
 """What plays if no algorithm is named."""
 SET_APART = ("budget", "classes", "explore", "intercept", "n_features", "normalize", "random_state")
-WORDS = ("objective",)  # parameters whose value is a word
+WORDS = ("objective", "kernel")  # parameters whose value is a word
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import numpy as np
 from askance.compile import no_inline
 from askance.learner.auto.change import count_surprise, inflate_members
 from askance.learner.auto.classes import MEMORY, class_weight, count_answer, count_prediction, decision_threshold
-from askance.learner.auto.fourier import curved_state, fill_curves, view_curves
+from askance.learner.auto.fourier import curved_state, fill_curved_view, view_curves
 from askance.learner.auto.layout import (
     covariances_at,
     n_classes,
@@ -106,7 +106,7 @@ def fill_all_views(parameters, state, event):
     """Write all views of an event into ``state.work``, the curved one if there are members for it."""
     fill_views(state, event)
     if n_members(state) > n_flat(state):
-        fill_curves(state, int(view_settings(parameters).curves))
+        fill_curved_view(state, int(view_settings(parameters).curves))
 
 
 @no_inline

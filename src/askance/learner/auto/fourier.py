@@ -1,33 +1,22 @@
-"""A curved view of an event: random Fourier features of the standardised one, and where its members keep their numbers.
+"""A curved view of an event: random Fourier features of the standardised one (see ``learner.fourier``), and where its
+members keep their numbers.
 
-After Rahimi and Recht, "Random features for large-scale kernel machines" (2007): for the standardised view x of an
-event (see ``views``), whose numbers are (x_k - mu_k) / (sigma_k sqrt(d)),
-
-    z_j = sqrt(2 / D) cos(w_j.x / h + b_j),     w_j normal,     b_j even in [0, 2 pi),     j = 1 ... D,
-
-so that z.z' is about exp(-||x - x'||^2 / (2 h^2)). A linear rule on z is then a kernel rule on x. h, ``BANDWIDTH``,
-needs no label and no search: standardised by the stream, two events have a mean squared distance of 2, whatever the
-data.
-
-A curved member has D + 1 weights, the last one for the constant 1 / sqrt(D), and a full covariance of them. They have
-nothing to do with the number of the features, so they lie in ``state.extra``, a block for each of its weight vectors.
-w_jk depends on j, k and D alone, so that a wider model sees known features as before.
+A curved member has D + 1 weights, the last one for the constant, and a full covariance of them. They have nothing to do
+with the number of the features, so they lie in ``state.extra``, a block for each of its weight vectors. The width of
+the kernel is 1: the mean squared distance of two standardised events is 2.
 """
 
 from __future__ import annotations
-
-from math import cos, pi, sqrt
 
 import numpy as np
 
 from askance.learner.auto.layout import covariances_at, n_classes, n_flat, n_members
 from askance.learner.auto.views import ALL, STANDARD, VALUES, WORK_ROWS
 from askance.learner.covariance import COVARIANCE_SIZE
+from askance.learner.fourier import fill_curves
 from askance.learner.state import Event, State
 
 CURVES = 128  # D of ``make("auto")``
-BANDWIDTH = 1.0  # h. Models are saved without their w_j, so this, SEED and the drawing must stay as they are
-SEED = 20_070_101
 CAPACITY = 16  # pending steps of a covariance (see ``covariance``)
 
 CURVED_VALUES, PHASES, FREQUENCIES = WORK_ROWS, WORK_ROWS + 1, WORK_ROWS + 2
@@ -45,27 +34,15 @@ def blocks_at(state):
     return covariances_at(n_classes(state), n_members(state)) + COVARIANCE_SIZE * covariances
 
 
-def fill_curves(state, curves):
-    """z_j = sqrt(2 / D) cos(w_j.x / h + b_j), and the constant; sums run in the order of the features."""
-    standard = state.work[VALUES + STANDARD]
-    values = state.work[CURVED_VALUES]
-    phases = state.work[PHASES]
-    for j in range(curves):
-        values[j] = phases[j]
-    for feature in range(state.table.shape[0] - 1):
-        value = standard[feature]
-        if value != 0.0:
-            frequencies = state.work[FREQUENCIES + feature]
-            for j in range(curves):
-                values[j] += value * frequencies[j]
-    scale = sqrt(2.0 / curves)
-    for j in range(curves):
-        values[j] = scale * cos(values[j])
-    values[curves] = 1.0 / sqrt(curves)
+def fill_curved_view(state, curves):
+    """Write the curved view of the event whose standardised one ``views.fill_views`` wrote."""
+    work = state.work
+    features = state.table.shape[0] - 1
+    fill_curves(work[VALUES + STANDARD], work[PHASES], work[FREQUENCIES:], work[CURVED_VALUES], features, curves)
 
 
 def view_curves(state, curves):
-    """The event that ``fill_curves`` wrote."""
+    """The event that ``fill_curved_view`` wrote."""
     return Event(state.work[ALL].view(np.uint32), state.work[CURVED_VALUES], np.uint64(0), np.uint64(curves + 1), False)
 
 
@@ -87,19 +64,3 @@ def curved_state(state, member, vector, curves):
         state.variances,
         state.work,
     )
-
-
-def draw_frequencies(n_features: int, curves: int) -> tuple[np.ndarray, np.ndarray]:
-    """w_jk / h, a row for each feature k, and b_j: the same for ever, from raw bits, which NumPy will not change.
-
-    Two even numbers u, v make a normal one, sqrt(-2 log u) cos(2 pi v)."""
-
-    def even(row: int, n: int) -> np.ndarray:
-        raw = np.random.PCG64(np.random.SeedSequence([SEED, row])).random_raw(n)
-        return ((raw >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-
-    frequencies = np.zeros((n_features, curves))
-    for feature in range(n_features):
-        first, second = np.split(even(feature + 1, 2 * curves), 2)
-        frequencies[feature] = np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * pi * second) / BANDWIDTH
-    return frequencies, 2.0 * pi * even(0, curves)

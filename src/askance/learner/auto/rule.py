@@ -21,7 +21,6 @@ from askance.learner.auto.fourier import (
     block_size,
     blocks_at,
     curved_state,
-    draw_frequencies,
 )
 from askance.learner.auto.layout import covariances_at, n_flat, n_members, view_head, view_member
 from askance.learner.auto.members import CURVED_MEMBERS, MEMBERS, Member
@@ -29,6 +28,7 @@ from askance.learner.auto.report import Report, report
 from askance.learner.auto.report_counts import count_bought
 from askance.learner.auto.views import ALL, CURVED, MOST_CENTRED, STANDARD, WORK_ROWS
 from askance.learner.covariance import COVARIANCE, COVARIANCE_SIZE, view_covariance
+from askance.learner.fourier import draw_frequencies
 from askance.learner.rule import Kernels, UpdateRule, parameter, positive
 from askance.learner.state import State
 

@@ -25,6 +25,7 @@ from math import log, sqrt
 import numpy as np
 
 from askance.learner.auto.layout import view_head
+from askance.learner.moments import LONG, standardise, update_moments
 from askance.learner.sparse import column_at, squared_norm
 from askance.learner.state import Event
 
@@ -37,39 +38,25 @@ WORK_ROWS = 8
 
 MOST_CENTRED = 512
 
-LONG = 20_000.0
-FARTHEST = 30.0  # standard deviations: z_k is clipped to this
-
 
 def update_statistics(state, event):
-    """Update the statistics, the last two numbers of each feature, by an event: with g = 1 / min(t, LONG),
-
-        mu_k += g (x_k - mu_k),     sigma_k^2 = (1 - g) (sigma_k^2 + g (x_k - mu_k)^2)     the old mu_k in both
-
-    or, with more features, t_k += 1 and the sum of squares += x_k^2 for the features that the event has."""
+    """Update the statistics, the last two numbers of each feature, by an event: mean and variance (see ``moments``) or,
+    with more features, t_k += 1 and the sum of squares += x_k^2 for the features that the event has."""
     table = state.table
-    mean = table.shape[1] - np.uint64(2)
-    deviation = table.shape[1] - np.uint64(1)
     head = view_head(state)
     head.watched += 1.0
     share = 1.0 / min(head.watched, LONG)
     head.mean_squared_length += share * (squared_norm(event) - head.mean_squared_length)
     head.mean_present += share * (float(event.stop - event.start) - head.mean_present)
     if head.is_centred > 0.0:
-        i = event.start
-        for feature in range(table.shape[0] - 1):
-            value = 0.0
-            if i < event.stop and event.columns[i] == feature:
-                value = event.values[i]
-                i += np.uint64(1)
-            before = value - table[feature, mean, 0]
-            table[feature, mean, 0] += share * before
-            table[feature, deviation, 0] = (1.0 - share) * (table[feature, deviation, 0] + share * before * before)
+        update_moments(table, table.shape[0] - 1, event, share)
     else:
+        count = table.shape[1] - np.uint64(2)
+        squares = table.shape[1] - np.uint64(1)
         for i in range(event.start, event.stop):
             column = event.columns[i]
-            table[column, mean, 0] += 1.0
-            table[column, deviation, 0] += event.values[i] * event.values[i]
+            table[column, count, 0] += 1.0
+            table[column, squares, 0] += event.values[i] * event.values[i]
 
 
 def fill_views(state, event):
@@ -93,7 +80,8 @@ def fill_views(state, event):
     unit[place] = constant(head, head.mean_present)
     raw[place] = constant(head, head.mean_present)
     if head.is_centred > 0.0:
-        centre(state, event, standard)
+        varying = standardise(state.table, last, event, standard)
+        standard[last] = constant(head, varying)
     else:
         rescale(state, event, standard)
 
@@ -101,30 +89,6 @@ def fill_views(state, event):
 def constant(head, features):
     """1 / sqrt(n), as large as one of n features in an event of length 1; 1 unless the committee is ``modest``."""
     return 1.0 / sqrt(max(1.0, features)) if head.is_modest > 0.0 else 1.0
-
-
-def centre(state, event, standard):
-    """(x_k - mu_k) / (sigma_k sqrt(d)) for every feature, 0 for one that does not vary."""
-    table = state.table
-    mean = table.shape[1] - np.uint64(2)
-    deviation = table.shape[1] - np.uint64(1)
-    last = table.shape[0] - 1
-    varying = 0
-    i = event.start
-    for feature in range(last):
-        value = 0.0
-        if i < event.stop and event.columns[i] == feature:
-            value = event.values[i]
-            i += np.uint64(1)
-        standard[feature] = 0.0
-        if table[feature, deviation, 0] > 0.0:
-            varying += 1
-            z = (value - table[feature, mean, 0]) / sqrt(table[feature, deviation, 0])
-            standard[feature] = min(FARTHEST, max(-FARTHEST, z))
-    inverse = 1.0 / sqrt(max(1, varying))
-    for feature in range(last):
-        standard[feature] *= inverse
-    standard[last] = constant(view_head(state), varying)
 
 
 def rescale(state, event, standard):
