@@ -162,8 +162,9 @@ def kind_of(module: str, name: str) -> str:
 def options_of(module: str, name: str) -> tuple[str, ...]:
     if kind_of(module, name) == "autofunction":
         return ()
-    inherits = ("inherited-members:", f"exclude-members: {OF_SCIKIT_LEARN}") if name == "ActiveClassifier" else ()
-    return ("members:", *inherits)
+    inherits = ("inherited-members:",) if name == "ActiveClassifier" else ()
+    excludes = (f"exclude-members: {OF_SCIKIT_LEARN}",) if name in ("ActiveClassifier", "WrappedClassifier") else ()
+    return ("members:", *inherits, *excludes)
 
 
 # --- the index of errors --------------------------------------------------------------------------------------

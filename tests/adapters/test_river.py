@@ -221,6 +221,18 @@ def test_classes_are_met_as_they_come(segments):
     assert 80 < model.labels_asked_ <= 140
 
 
+def test_a_model_that_has_learned_elsewhere_brings_its_classes(segments):
+    river = naive_bayes.GaussianNB()
+    for x, y in segments[:100]:
+        river.learn_one(x, y)
+    model = QuerySampler(river, Always(), seed=0)
+    decision = model.ask(segments[100][0])
+    assert decision.label == river.predict_one(segments[100][0])
+    assert decision.margin > 0.0
+    model.tell(decision.ticket, segments[100][1])
+    assert model.labels_asked_ == 1
+
+
 def test_late_answers_go_to_their_own_events(phishing):
     model, alone = QuerySampler(linear_model.LogisticRegression(), Always(), seed=0), linear_model.LogisticRegression()
     events = [dict(x) for x, _ in phishing[:30]]

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
+from askance.adapters.estimator import EstimatorModel, check_scores
 from askance.adapters.scored import ForeignModel, ModelScore, ScoredStream, check_query, margin_of
-from askance.adapters.wrapped import EstimatorModel, check_scores
 from askance.errors import InvalidInput, InvalidParameter
 from askance.learner.budget import Budget, Rate, as_budget
 from askance.learner.rule import QueryRule

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import os
-from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
+from askance.adapters.estimator import (
+    EstimatorModel,
+    check_estimator,
+    check_takes_weights,
+    has_been_fitted,
+    row_of,
+    rows_of,
+)
 from askance.adapters.scored import (
-    LARGEST,
     ForeignModel,
-    ModelScore,
     ScoredStream,
     check_query,
-    log_probabilities,
-    margin_of,
 )
 from askance.calibration.windowed import KEPT, calibrate, keep_answer
-from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.errors import InvalidInput, InvalidType
 from askance.learner.budget import Budget
 from askance.learner.classifier import Estimator
-from askance.learner.labels import encode_one
 from askance.learner.progress import ProgressBar
 from askance.learner.rule import QueryRule
 from askance.learner.shards import batches_of
@@ -40,62 +37,6 @@ __all__ = ["WrappedClassifier", "wrap"]
 
 STREAM_PARAMETERS = ("query", "budget", "classes", "random_state", "explore", "max_pending", "max_pending_age")
 """The parameters that the decisions depend on."""
-
-
-class EstimatorModel:
-    """A scikit-learn classifier as the model of a stream. Rows are matrices of one row, or lists of one event."""
-
-    def __init__(self, estimator: Any, is_fitted: bool) -> None:
-        self.estimator = estimator
-        self.classes = np.empty(0)
-        self.has_learned = is_fitted
-
-    def begin(self, classes: np.ndarray) -> None:
-        known = getattr(self.estimator, "classes_", None) if self.has_learned else None
-        if known is not None and not np.array_equal(np.asarray(known), classes):
-            raise InvalidInput(
-                f"{type(self.estimator).__name__} was fitted to the classes {np.asarray(known).tolist()}, and these "
-                f"are {classes.tolist()}; name the same ones, or wrap one that is not fitted."
-            )
-        self.classes = classes
-
-    def score(self, row: Any) -> ModelScore:
-        """What the estimator predicts, and how clearly. Before it has learned anything, it is the first class."""
-        if not self.has_learned:
-            return ModelScore(0, 0.0, np.zeros(len(self.classes)))
-        with np.errstate(all="ignore"):
-            predicted = encode_one(np.asarray(self.estimator.predict(row)).item(), self.classes)
-        scores = self.scores(row)[0]
-        return ModelScore(predicted, margin_of(scores), scores)
-
-    def scores(self, rows: Any) -> np.ndarray:
-        """A row for each event: the score of the second of two classes, or of each of more."""
-        source = "decision_function" if hasattr(self.estimator, "decision_function") else "predict_proba"
-        with np.errstate(all="ignore"):
-            scores = np.asarray(getattr(self.estimator, source)(rows), np.float64)
-        if source == "predict_proba":
-            scores = log_probabilities(scores)
-        scores = scores.reshape(-1, 1) if scores.ndim == 1 else scores
-        if len(self.classes) == 2 and scores.shape[1] == 2:
-            scores = scores[:, 1:] - scores[:, :1]
-        if scores.shape[1] != (1 if len(self.classes) == 2 else len(self.classes)):
-            raise InvalidInput(
-                f"{source} of {type(self.estimator).__name__} gives {scores.shape[1]} numbers for each event, and "
-                f"there are {len(self.classes)} classes; name the classes that it knows with classes=."
-            )
-        scores = np.clip(scores, -LARGEST, LARGEST)
-        return np.where(np.isnan(scores).any(axis=1, keepdims=True), 0.0, scores)  # no number: all classes alike
-
-    def learn(self, row: Any, answer: int, weight: float) -> None:
-        self.learn_many(row, self.classes[answer : answer + 1], None if weight == 1.0 else np.array([weight]))
-
-    def learn_many(self, rows: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Learn labels in one call."""
-        options: dict[str, Any] = {} if weights is None else {"sample_weight": weights}
-        if not self.has_learned:
-            options["classes"] = self.classes
-        self.estimator.partial_fit(rows, labels, **options)
-        self.has_learned = True
 
 
 class WrappedClassifier(Estimator):
@@ -447,99 +388,3 @@ def wrap(
     )
     clf.check_rules()
     return clf
-
-
-# --- what comes in -----------------------------------------------------------------------------------------
-
-
-def check_estimator(estimator: Any, weighted: Any) -> None:
-    """Refuse what cannot learn event by event, or has no scores."""
-    kind = type(estimator).__name__
-    if isinstance(estimator, type):
-        raise InvalidType(f"wrap takes an estimator, got the class {estimator.__name__}; write {estimator.__name__}().")
-    if not hasattr(estimator, "partial_fit"):
-        hint = (
-            "askance.adapters.river.QuerySampler takes river's models"
-            if hasattr(estimator, "learn_one")
-            else "wrap one that learns event by event, such as sklearn.linear_model.SGDClassifier()"
-        )
-        raise InvalidType(f"{kind} has no partial_fit; {hint}.")
-    if not hasattr(estimator, "predict"):
-        raise InvalidType(f"{kind} has no predict; wrap a classifier.")
-    check_scores(estimator)
-    if not isinstance(weighted, bool | np.bool_):
-        raise InvalidType(f"weighted must be True or False, got {weighted!r}.")
-    if weighted:
-        check_takes_weights(estimator)
-
-
-def check_scores(estimator: Any) -> None:
-    """Refuse a classifier without scores."""
-    if not hasattr(estimator, "decision_function") and not hasattr(estimator, "predict_proba"):
-        raise InvalidType(
-            f"{type(estimator).__name__} has neither decision_function nor predict_proba, from which a query rule "
-            "tells how sure it is."
-        )
-
-
-def check_takes_weights(estimator: Any) -> None:
-    """Refuse weights for an estimator that takes none."""
-    parameters = inspect.signature(estimator.partial_fit).parameters.values()
-    if not any(known.name == "sample_weight" or known.kind is known.VAR_KEYWORD for known in parameters):
-        raise InvalidParameter(
-            f"partial_fit of {type(estimator).__name__} takes no sample_weight; leave weights out, and weighted=False."
-        )
-
-
-def has_been_fitted(estimator: Any) -> bool:
-    """Whether an estimator has learned something already."""
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    except TypeError:  # not made by scikit-learn
-        return hasattr(estimator, "classes_")
-    return True
-
-
-def rows_of(X: Any) -> tuple[Callable[[int], Any], int]:
-    """How to get the event at a place, as the estimator wants it, and how many there are.
-
-    A row is contiguous, whatever X is: sums over another layout may differ in the last bit."""
-    if issparse(X):
-        rows = csr_matrix(X)
-        return lambda place: rows[place : place + 1], rows.shape[0]
-    if isinstance(X, str | Mapping):
-        raise InvalidInput("X is a single event; put it into a list, or use ask.")
-    if isinstance(X, list | tuple) and X and isinstance(X[0], str | Mapping):
-        return lambda place: [X[place]], len(X)
-    if hasattr(X, "columns"):  # a table
-        return lambda place: compact(_safe_indexing(X, slice(place, place + 1))), len(X)
-    array = np.asarray(X)
-    if array.ndim < 2:
-        raise InvalidInput(
-            f"X has shape {array.shape}, but each of its rows is an event. Reshape your data: X.reshape(1, -1) is one "
-            "event, and so is what ask takes."
-        )
-    return lambda place: np.ascontiguousarray(array[place : place + 1]), len(array)
-
-
-def compact(row: Any) -> Any:
-    """A row of a table with its cells side by side, wherever pandas has them."""
-    return row.copy() if hasattr(row, "copy") else row
-
-
-def row_of(x: Any) -> Any:
-    """One event as the estimator wants it."""
-    if issparse(x):
-        row = csr_matrix(x.reshape(1, -1) if x.ndim == 1 else x)
-    elif isinstance(x, str | Mapping):
-        return [x]
-    elif hasattr(x, "columns"):
-        row = compact(x)
-    else:
-        array = np.asarray(x)
-        row = np.ascontiguousarray(array.reshape(1, -1) if array.ndim == 1 else array)
-    if row.shape[0] != 1:
-        raise InvalidInput(f"one event is a flat list of numbers or a matrix of one row, got shape {row.shape}.")
-    return row
