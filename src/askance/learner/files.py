@@ -250,6 +250,7 @@ def _restore(
         if target.shape != arrays[name].shape:
             raise ModelFileError(f"the array {name} has shape {arrays[name].shape} where {target.shape} belongs.")
         target[...] = arrays[name]
+    clf._rules().update.check_state(clf._state)
     for field in MODEL_FIELDS:
         if version >= field.since:
             field.restore(clf, arrays)

@@ -220,9 +220,10 @@ class StreamClassifier(PlayingClassifier):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The weights of the constant; zero without one."""
+        """The weights of the constant, zero without one, less the threshold of rules that have one."""
         weights = self._coefficients()
-        return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+        constant = weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+        return constant - self._rules().update.threshold(self._state)
 
     @property
     def scores_(self) -> np.ndarray:
