@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from types import MethodType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -51,6 +51,9 @@ class StreamClassifier(PlayingClassifier):
     The commands and the service use it, for scikit-learn takes longer to import than a small file to play. Its events
     are sparse matrices, arrays of numbers, and raw ones.
     """
+
+    plays_questions: ClassVar[bool] = False
+    """Whether its events are questions about the labels of a set (see ``multilabel``)."""
 
     # --- scikit-learn ------------------------------------------------------------------------------------
 
