@@ -135,6 +135,7 @@ def test_raw_events_bring_their_labels_and_new_fields_along():
         rows.append({"text": " ".join(chosen), "size": float(rng.normal()), "tags": tags})
     whole, halves = (askance.make_multilabel("D-ADA", labels=["x", "y"], random_state=0) for _ in range(2))
     trace = whole.run(rows, "tags")
+    assert trace.truth.tolist() == [[int(tag in row["tags"]) for tag in ("x", "y")] for row in rows]
     first, second = halves.run(rows[:60], "tags"), halves.run(rows[60:], "tags")
     assert np.array_equal(np.vstack([first.margin, second.margin]), trace.margin)
     assert whole.predict_sets([{"text": "word1 word2", "size": 0.0}]) == [{"x", "y"}]

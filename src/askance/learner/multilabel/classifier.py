@@ -296,6 +296,13 @@ class MultiLabelClassifier:
         return self
 
     @property
+    def n_features_in_(self) -> int:
+        """How many features the events have."""
+        if not self.has_begun:
+            raise AttributeError("n_features_in_ exists once the classifier has seen an event.")
+        return self._reader.n_features_in_
+
+    @property
     def events_seen_(self) -> int:
         """How many questions were decided on."""
         return self._learner.events_seen_ if self.has_begun else 0

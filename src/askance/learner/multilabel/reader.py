@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ class EventReader(StreamClassifier):
 
     def open(self, X: Any, Y: Any) -> tuple[Any, Any, int]:
         """Several events, as raw ones or as rows, their label sets, and how many events there are."""
+        if isinstance(Y, str) and isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X):
+            Y, name = [row.get(Y) for row in X], Y  # before nested fields are named, and empty ones dropped
+            X = [{field: value for field, value in row.items() if field != name} for row in X]
         raw = self._raw_events(X)
         if raw is None:
             if isinstance(Y, str):
