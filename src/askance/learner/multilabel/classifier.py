@@ -15,11 +15,11 @@ from askance.learner.base import not_fitted_yet
 from askance.learner.budget import Budget
 from askance.learner.compiled import check_explore
 from askance.learner.labels import MISSING
+from askance.learner.make import settings_of
 from askance.learner.multilabel.label_sets import check_labels, read_label_sets, read_set, unknown_label
 from askance.learner.multilabel.questions import QuestionEvents, QuestionLayout, QuestionLearner
 from askance.learner.multilabel.reader import EventReader
 from askance.learner.multilabel.trace import MultiLabelTrace, sets_of
-from askance.learner.make import settings_of
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.trace import Decision
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from askance.experiments.papers.bounds.followed import HARD, SOFTNESS
 from askance.experiments.table import Table
-from askance.learner.presets import settings_of
+from askance.learner.make import settings_of
 
 
 @dataclass(frozen=True)

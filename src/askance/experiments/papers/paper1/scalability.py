@@ -14,7 +14,7 @@ from askance.experiments.papers.outcome import Cell
 from askance.experiments.papers.run import Context, prepare
 from askance.experiments.progress import SweepProgress
 from askance.experiments.table import Table
-from askance.learner.presets import make
+from askance.learner.make import make
 
 TICKS = 5
 TRIALS = 5
