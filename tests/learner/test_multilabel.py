@@ -242,14 +242,14 @@ def test_it_is_cloned_and_trained_anew():
 
 
 REFUSED = {
-    "auto": {"budget": 10}, "SOAL": {}, "SSOA3": {}, "SOAL-AUC": {}, "SEL-2nd": {}, "SEL-ada": {},
+    "auto": {"budget": 10}, "SOAL": {}, "SSOA3": {}, "SOAL-AUC": {}, "SEL-2nd": {}, "SEL-ada": {}, "MPAA-I": {},
     "UOAL-entropy": {"decay": 0.9},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_rule_that_would_mix_labels_is_refused(name):
-    with pytest.raises(IncompatibleRules, match=r"side by side|share"):
+    with pytest.raises(IncompatibleRules, match=r"side by side|share|two weight vectors"):
         askance.make_multilabel(name, **REFUSED[name])
 
 

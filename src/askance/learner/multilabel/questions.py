@@ -113,6 +113,11 @@ class QuestionLearner(StreamClassifier):
                 "label's own. Take a rule that keeps its numbers feature by feature, such as PAA-I, D-ADA, D-AMD or "
                 "SOAL-diag."
             )
+        if rules.update.keeps_vector_per_class(2):
+            raise IncompatibleRules(
+                f"{type(rules.update).__name__}(per_class=True) keeps two weight vectors where a label needs one; take "
+                "the form for two classes, whose name has no M before it, such as PAA-I or D-ADA."
+            )
         if isinstance(rules.query, MistakeDrivenMargin):
             raise IncompatibleRules(
                 "MistakeDrivenMargin asks by the mistakes so far, which the labels of an event would share; take a "
