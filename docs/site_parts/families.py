@@ -86,6 +86,17 @@ FAMILIES = (
         {"delta": 0.05, "gamma": 1.0},
     ),
     Family(
+        "pairwise",
+        "Pairs of answers",
+        "A rare class, and what counts is that its events rank above the others: alarms that people work off from the "
+        "top. At few labels its AUC is well above that of SOAL-diag and OA3-diag.",
+        r"\ell_j = \max(0, 1 - y\,w \cdot (x - x_j)), \qquad g = \frac{1}{m} \sum_j \ell_j (x - x_j), \qquad "
+        r"w \leftarrow w + \eta\,y\,S g",
+        "O(B nnz) per answer, O(nnz) per prediction; two numbers per feature and 2 B answers",
+        "SOAL-AUC",
+        {"delta": 0.1},
+    ),
+    Family(
         "sketch",
         "Sketched OA3",
         "Many features that depend on one another, where a full covariance has no room: m directions in place of d.",

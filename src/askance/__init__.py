@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from askance.learner.classifier import ActiveClassifier
     from askance.learner.files import load
     from askance.learner.make import make
+    from askance.learner.multilabel import MultiLabelClassifier, MultiLabelTrace, make_multilabel
     from askance.learner.pipeline import load_pipeline, make_pipeline
     from askance.learner.presets import algorithms
     from askance.learner.trace import Decision, Trace
@@ -25,6 +26,8 @@ __all__ = [
     "ActiveClassifier",
     "Decision",
     "Embedding",
+    "MultiLabelClassifier",
+    "MultiLabelTrace",
     "Trace",
     "algorithms",
     "budgets",
@@ -32,6 +35,7 @@ __all__ = [
     "load",
     "load_pipeline",
     "make",
+    "make_multilabel",
     "make_pipeline",
     "quality",
     "queries",
@@ -44,11 +48,14 @@ _HOMES = {
     "ActiveClassifier": "askance.learner.classifier",
     "Decision": "askance.learner.trace",
     "Embedding": "askance.features.embedding",
+    "MultiLabelClassifier": "askance.learner.multilabel",
+    "MultiLabelTrace": "askance.learner.multilabel",
     "Trace": "askance.learner.trace",
     "algorithms": "askance.learner.presets",
     "load": "askance.learner.files",
     "load_pipeline": "askance.learner.pipeline",
     "make": "askance.learner.make",
+    "make_multilabel": "askance.learner.multilabel",
     "make_pipeline": "askance.learner.pipeline",
     "wrap": "askance.adapters.wrapped",
 }

@@ -20,8 +20,8 @@ from askance.stream.generators import messages
 
 FAMILIES = [
     "PE", "PAUM", "PAA", "PAA-I", "PAA-II", "CSPAA", "CPA", "SEL-2nd", "SOP-diag", "CW-diag",
-    "MPEA", "MPAA-I", "D-ADA", "D-AMD", "MD-ADA", "SOAL", "SOAL-diag", "SOAL-CS", "OA3", "OA3-diag", "SOA3", "SSOA3",
-    "OAAL", "SEL-ada", "CSPAA(a)", "UOAL-entropy", "BOAL-margin",
+    "MPEA", "MPAA-I", "D-ADA", "D-AMD", "MD-ADA", "SOAL", "SOAL-diag", "SOAL-AUC", "SOAL-CS", "OA3", "OA3-diag", "SOA3",
+    "SSOA3", "OAAL", "SEL-ada", "CSPAA(a)", "UOAL-entropy", "BOAL-margin",
 ]  # fmt: skip
 
 

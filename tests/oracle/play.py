@@ -67,4 +67,4 @@ def play(update, query, X, y, classes, seed, budget=None):
             moved |= update.weights() != before
         rows.append((decode[predicted], p, v, probability, asked, slack))
     coef = update.weights()
-    return Result(*map(np.array, zip(*rows, strict=True)), coef=coef, intercept=np.zeros(len(coef)))
+    return Result(*map(np.array, zip(*rows, strict=True)), coef=coef, intercept=np.full(len(coef), -update.threshold))

@@ -68,6 +68,7 @@ PAPER_3 = {
     "SORL-diag": (u.AdaptiveRegularizationDiagonal, q.random),
     "SOAL-M-diag": (u.AdaptiveRegularizationDiagonal, q.margin),
     "SOAL-diag": (u.AdaptiveRegularizationDiagonal, q.variance),
+    "SOAL-AUC": (u.PairwiseAdaptiveDiagonal, q.variance),
 }
 PAPER_4 = {
     "OAAL": (u.PassiveAggressive1, q.asymmetric_margin),
@@ -115,5 +116,5 @@ def run(name, X, y, seed, budget=None, normalize=None, intercept=False, classes=
     X = prepare(X, normalize, intercept)
     result = play(*build(rule, query, X.shape[1], len(classes), parameters), X, y, classes, seed, budget)
     if intercept:
-        result.coef, result.intercept = result.coef[:, :-1], result.coef[:, -1]
+        result.coef, result.intercept = result.coef[:, :-1], result.coef[:, -1] + result.intercept
     return result

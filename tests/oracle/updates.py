@@ -20,6 +20,7 @@ class Rule:
     """A rule for two classes. Without a second-order state it has no variance."""
 
     jumps: tuple = ()
+    threshold = 0.0  # what is taken from w.x
 
     def variance(self, x):
         return np.nan
@@ -271,6 +272,38 @@ class AsymmetricAdaptiveDiagonal(AsymmetricAdaptive):
             self.mu += self.eta * self.rho_of[y] * y * self.sigma * x
 
 
+class PairwiseAdaptiveDiagonal(AsymmetricAdaptiveDiagonal):
+    """OA3-diag's step along the gradient of the squared hinge loss over pairs with a buffer of the other class."""
+
+    def __init__(self, d, eta, gamma, buffer_size, weighted=False):
+        super().__init__(d, eta, gamma, rho=1.0)
+        self.buffers, self.totals, self.size = {-1: [], 1: []}, {-1: 0.0, 1: 0.0}, buffer_size
+        self.weighted, self.drawn, self.threshold = weighted, 1, 0.0
+
+    def margin(self, x):
+        return self.mu @ x - self.threshold
+
+    def draw(self):
+        self.drawn = 48271 * self.drawn % (2**31 - 1)
+        return self.drawn / (2**31 - 1)
+
+    def update(self, x, y, weight):
+        h = weight if self.weighted else 1.0
+        own, others = self.buffers[y], np.array(self.buffers[-y])
+        if len(others):
+            losses = np.maximum(0, 1 - y * (self.mu @ x - others @ self.mu))
+            g = np.mean(losses[:, None] * (x - others), axis=0)
+            self.sigma = 1 / (1 / self.sigma + h * g**2 / self.gamma)
+            self.mu += self.eta * h * y * self.sigma * g
+        self.totals[y] += h
+        if len(own) < self.size:
+            own.append(x)
+        elif self.draw() < self.size * h / self.totals[y]:
+            own[int(self.draw() * self.size)] = x
+        if len(others):
+            self.threshold = (np.mean(others @ self.mu) + np.mean(np.array(own) @ self.mu)) / 2
+
+
 def gram_schmidt(F, K):
     """Orthonormal rows under <f, g> = f K g', in row order."""
     F = F.copy()
@@ -505,6 +538,7 @@ class PerClass:
     """One weight vector per class (papers 1 and 2, section 4); p = best minus second-best score."""
 
     jumps: tuple = ()
+    threshold = 0.0
 
     def __init__(self, d, classes):
         self.W = np.zeros((classes, d))

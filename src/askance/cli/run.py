@@ -38,6 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_algorithm(parser)
     data = parser.add_argument_group("the data")
     add_reading(data)
+    data.add_argument(
+        "--label-separator", type=separator, metavar="TEXT",
+        help="labels are sets, with this between them: --label-separator /\n"
+        "(the default algorithm is then D-ADA)",
+    )  # fmt: skip
     data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     add_fields(data)
     data.add_argument("--time-field", metavar="FIELD", help="the field with the time, for --per-day")
@@ -84,6 +89,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def separator(text: str) -> str:
+    """What stands between labels."""
+    if not text or not text.isprintable() or text.isalnum():
+        raise argparse.ArgumentTypeError(f"must be a sign that is in no label, such as ';' or '|', got {text!r}")
+    return text
+
+
 def run(options: argparse.Namespace) -> int:
     """Play; a signal ends it in one sentence, with no file left half written."""
     from askance.errors import BadLine, InvalidInput
@@ -93,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
     before = {number: signal.signal(number, stop) for number in heeded}
     try:
-        return play(options)
+        return play(options) if options.label_separator is None else play_sets(options)
     except BadLine as error:
         raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
     finally:
@@ -181,6 +193,50 @@ def engine_of(options: argparse.Namespace) -> Any:
     return make_engine(options.engine, options.workers, options.address)
 
 
+def play_sets(options: argparse.Namespace) -> int:
+    """Do what the options ask for, where labels are sets."""
+    from askance.cli.label_set_screen import show_label_sets
+    from askance.cli.run_screen import RunScreen
+    from askance.errors import InvalidParameter
+    from askance.playing.label_sets import USUAL_ALGORITHM, play_label_sets
+    from askance.playing.sources import expand_sources
+
+    of_one_label = {
+        "--positive": options.positive, "--save": options.save, "--load": options.load, "--trace": options.trace,
+        "--curve": options.curve, "--metric": options.metric, "--over": options.over, "--window": options.window,
+        "--alpha-p": options.alpha_p is not None, "--c-p": options.c_p is not None, "--objective": options.objective,
+        "--workers": options.workers, "--address": options.address, "--at-once": options.at_once,
+        "--save-every": options.save_every, "--continue": options.go_on,
+    }  # fmt: skip
+    for name, given in of_one_label.items():
+        if given:
+            raise InvalidParameter(f"{name} is for events with one label, not for --label-separator; leave it out.")
+    options.algorithm = options.algorithm or USUAL_ALGORITHM
+    kinds = kinds_of(options) or {}
+    if options.time_field:
+        kinds[options.time_field] = "time"
+    if (limits := timed_limits(options)) and "time" not in kinds.values():
+        raise InvalidParameter(f"{limits} needs the time of each event: name its field with --time-field.")
+    reading = reading_of(options) | ({"features": kinds} if kinds else {})
+    labels = reading.pop("classes", None)
+    screen = RunScreen(quiet=options.json)
+    with screen.progress() as progress:
+        outcome = play_label_sets(
+            expand_sources(options.source),
+            read_spec(options, options.intercept and not options.raw),
+            separator=options.label_separator,
+            labels=labels,
+            scale="none" if options.raw else options.scale,
+            progress=progress,
+            **reading,
+        )
+    if options.json:
+        print_json(outcome.as_json())
+    else:
+        show_label_sets(screen.out, outcome, [options.quarantine] if options.quarantine else [])
+    return 0
+
+
 def read_curve_spec(options: argparse.Namespace) -> Any:
     """The curve that is wanted; None if there is none."""
     from askance.errors import InvalidParameter
@@ -223,6 +279,7 @@ command = Command(
     "  askance run mail.csv --label spam --budget 500 --trace decisions.csv\n"
     "  askance run mail.csv --curve learned.png --over labels --metric f1\n"
     "  askance run w8a -a PAA-I:C=0.1,delta=1 --raw --json\n"
+    "  askance run posts.csv --label tags --label-separator / --rate 0.02\n"
     "  askance run monday.jsonl --rate 0.02 --save mail.model\n"
     "  askance run tuesday.jsonl --load mail.model --save mail.model\n"
     "  zcat events.libsvm.gz | askance run - -a SOAL-diag\n"

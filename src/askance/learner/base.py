@@ -136,9 +136,9 @@ class BaseActiveClassifier:
             rules = self._rules()
             if self._layout(rules, len(self.classes_)) != self._initial_layout:
                 raise InvalidParameter(
-                    "the update rule, its per_class and sketch_size, whether Probit's decay is below 1, and the "
-                    "intercept cannot be changed once learning has begun; fit starts again, and sklearn.base.clone "
-                    "gives a fresh copy."
+                    "the update rule, its per_class, sketch_size and buffer_size, whether Probit's decay is below 1, "
+                    "and the intercept cannot be changed once learning has begun; fit starts again, and "
+                    "sklearn.base.clone gives a fresh copy."
                 )
             self._check_pending_limits()
             compiled = self._compiled = CompiledLearner(rules, self.classes_, self.n_features_in_)

@@ -47,6 +47,8 @@ Classifier = TypeVar("Classifier", bound="StreamClassifier")
 FORMAT = "askance model"
 PIPELINE = "pipeline"
 """The array that says which transformers stand before the classifier, if any do."""
+LABEL_SETS = "label_sets"
+"""The array that only a file of a ``MultiLabelClassifier`` has."""
 LONGEST_HEADER = 1000
 MOST_BYTES_OF_LABELS = 100_000_000
 
@@ -66,14 +68,14 @@ def _parts(clf: StreamClassifier, more: Mapping[str, np.ndarray]) -> tuple[bytes
     arrays: dict[str, Any] = {**more}
     document: dict[str, Any] = {
         "askance": askance.__version__,
-        "parameters": {name: _describe(value) for name, value in parameters_of(clf).items()},
+        "parameters": {name: describe(value) for name, value in parameters_of(clf).items()},
     }
     if hasattr(clf, "_state"):
         arrays |= {name: getattr(clf._state, name) for name in SAVED}
         for field in MODEL_FIELDS:
             arrays |= field.to_arrays(clf)
         document["learned"] = {
-            "classes": _describe(clf.classes_),
+            "classes": describe(clf.classes_),
             "n_features": clf.n_features_in_,
             "feature_names": list(clf.feature_names_in_) if hasattr(clf, "feature_names_in_") else None,
             "random": _plain(clf._rng.bit_generator.state),
@@ -122,6 +124,8 @@ def from_bytes(
         arrays = _arrays(body)
         document = json.loads(arrays.pop("document").tobytes())
         upgrade(version, document, arrays)
+        if kind.plays_questions != (LABEL_SETS in arrays):
+            raise _other_kind(kind.plays_questions)
         return _restore(version, document, arrays, kind, encoders), arrays
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from None
@@ -129,6 +133,12 @@ def from_bytes(
         raise ModelFileError(f"{name!r} is a model that does not fit into the memory of this machine.") from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, EOFError, zipfile.BadZipFile) as error:
         raise ModelFileError(f"{name!r} is not a model this version can read ({error}).") from None
+
+
+def _other_kind(wants_label_sets: bool) -> ModelFileError:
+    if wants_label_sets:
+        return ModelFileError("it is no model of label sets; askance.load reads it.")
+    return ModelFileError("it is a model of label sets; read it with askance.MultiLabelClassifier.load.")
 
 
 # --- the file --------------------------------------------------------------------------------------------
@@ -230,7 +240,7 @@ def _restore(
     kind: type[Classifier],
     encoders: Mapping[str, Any] | None,
 ) -> Classifier:
-    parameters = {name: _revive(value) for name, value in document["parameters"].items()}
+    parameters = {name: revive(value) for name, value in document["parameters"].items()}
     embeddings = _embeddings(parameters.get("fields"), encoders)
     if embeddings:
         parameters["fields"] |= embeddings
@@ -242,7 +252,7 @@ def _restore(
     learned = document.get("learned")
     if learned is None:
         return clf
-    classes = np.asarray(_revive(learned["classes"]))
+    classes = np.asarray(revive(learned["classes"]))
     _check_width(clf, classes, learned["n_features"], arrays)
     clf._begin(classes, learned["n_features"])
     for name in SAVED:
@@ -250,6 +260,7 @@ def _restore(
         if target.shape != arrays[name].shape:
             raise ModelFileError(f"the array {name} has shape {arrays[name].shape} where {target.shape} belongs.")
         target[...] = arrays[name]
+    clf._rules().update.check_state(clf._state)
     for field in MODEL_FIELDS:
         if version >= field.since:
             field.restore(clf, arrays)
@@ -271,21 +282,21 @@ def _embeddings(fields: Any, encoders: Mapping[str, Any] | None) -> dict[str, An
 # --- values as JSON --------------------------------------------------------------------------------------
 
 
-def _describe(value: Any) -> Any:
+def describe(value: Any) -> Any:
     """A parameter as JSON: plain values as they are, the others as an object that names their kind."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
         return {"kind": "array", "dtype": value.dtype.str, "values": [value.item()], "scalar": True}
     if isinstance(value, Parameterised):
-        parameters = {name: _describe(item) for name, item in value.get_params(deep=False).items()}
+        parameters = {name: describe(item) for name, item in value.get_params(deep=False).items()}
         module = type(value).__module__
         home = None if module.startswith("askance.") else module  # ours may move between modules
         return {"kind": "rule", "name": type(value).__name__, "module": home, "parameters": parameters}
     if isinstance(value, Embedding):
         return EMBEDDING
     if isinstance(value, Mapping):
-        return {"kind": "mapping", "values": {str(name): _describe(item) for name, item in value.items()}}
+        return {"kind": "mapping", "values": {str(name): describe(item) for name, item in value.items()}}
     if isinstance(value, np.random.Generator):
         return {"kind": "generator", "state": _plain(value.bit_generator.state)}
     if isinstance(value, np.random.RandomState | np.random.SeedSequence | np.random.BitGenerator):
@@ -301,7 +312,7 @@ def _describe(value: Any) -> Any:
     raise InvalidInput(f"{value!r} cannot be saved: labels must be numbers, strings or booleans.")
 
 
-def _revive(value: Any) -> Any:
+def revive(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value["kind"] == "array":
@@ -313,11 +324,11 @@ def _revive(value: Any) -> Any:
             return array.tolist()
         return array[0] if value.get("scalar") else array
     if value["kind"] == "mapping":
-        return {name: _revive(item) for name, item in value["values"].items()}
+        return {name: revive(item) for name, item in value["values"].items()}
     if value["kind"] == "generator":
         return _generator(value["state"])
     if value["kind"] == "rule":
-        parameters = {name: _revive(item) for name, item in value["parameters"].items()}
+        parameters = {name: revive(item) for name, item in value["parameters"].items()}
         return _known_rule(value["name"], value["module"])(**parameters)
     raise ModelFileError(f"it holds a value of an unknown kind, {value['kind']!r}.")
 

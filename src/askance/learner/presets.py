@@ -124,6 +124,7 @@ PRESETS = (
     preset("SORL-diag", 3, u.AdaptiveRegularizationDiagonal, q.Random),
     preset("SOAL-M-diag", 3, u.AdaptiveRegularizationDiagonal, q.Margin),
     preset("SOAL-diag", 3, u.AdaptiveRegularizationDiagonal, q.Variance),
+    preset("SOAL-AUC", 3, u.PairwiseAdaptiveDiagonal, q.Variance),
     # asymmetric
     preset("OAAL", 4, u.PassiveAggressive1, q.AsymmetricMargin),
     preset("SOAL-CS", 4, u.CostSensitiveAdaptive, q.Variance),
@@ -155,6 +156,7 @@ class RuleParameters(TypedDict, total=False):
     C: Any
     a: Any
     b: Any
+    buffer_size: Any
     decay: Any
     local_decay: Any
     delta: Any

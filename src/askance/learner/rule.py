@@ -272,6 +272,13 @@ class UpdateRule(Parameterised):
     def take_back(self, state: State, answer: int, predicted: int, probability: float) -> None:
         """Leave an answer that turned out to be wrong out of what is reported; what was learned from it stays."""
 
+    def threshold(self, state: State) -> float:
+        """What is taken from w.x to give the margin."""
+        return 0.0
+
+    def check_state(self, state: State) -> None:
+        """Raise a ``ModelFileError`` if the state, as read from a file, names a place that does not exist."""
+
     def layout(self, n_classes: int) -> tuple[Any, ...]:
         """What decides the shape of the state, and cannot change once learning has begun."""
         return (type(self), self.keeps_vector_per_class(n_classes))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from types import MethodType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -51,6 +51,9 @@ class StreamClassifier(PlayingClassifier):
     The commands and the service use it, for scikit-learn takes longer to import than a small file to play. Its events
     are sparse matrices, arrays of numbers, and raw ones.
     """
+
+    plays_questions: ClassVar[bool] = False
+    """Whether its events are questions about the labels of a set (see ``multilabel``)."""
 
     # --- scikit-learn ------------------------------------------------------------------------------------
 
@@ -220,9 +223,10 @@ class StreamClassifier(PlayingClassifier):
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The weights of the constant; zero without one."""
+        """The weights of the constant, zero without one, less the threshold of rules that have one."""
         weights = self._coefficients()
-        return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+        constant = weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+        return constant - self._rules().update.threshold(self._state)
 
     @property
     def scores_(self) -> np.ndarray:

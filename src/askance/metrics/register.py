@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
 
+from askance.metrics import label_sets
 from askance.metrics.arrays import Flags, Numbers
 from askance.metrics.counts import Counts, PerClass
 from askance.metrics.probability import expected_calibration_error, mean_surprise, total_loss
@@ -203,3 +204,28 @@ def comparable() -> list[str]:
     known = [metric for metric in METRICS.values() if metric.is_quality and metric.is_summarised]
     counted = sorted(metric.name for metric in known if metric.is_counted)
     return [*counted, *(metric.name for metric in known if not metric.is_counted)]
+
+
+# --- label sets --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelSetMetric:
+    """A metric of label sets: a function of two matrices with a row per event and a column per label."""
+
+    name: str
+    title: str
+    formula: Callable[[Any, Any], float]
+    lower_is_better: bool = False
+
+
+LABEL_SET_METRICS = {
+    metric.name: metric
+    for metric in (
+        LabelSetMetric("micro_f1", "micro F1", label_sets.micro_f1),
+        LabelSetMetric("macro_f1", "macro F1", label_sets.macro_f1),
+        LabelSetMetric("hamming_loss", "Hamming loss", label_sets.hamming_loss, lower_is_better=True),
+        LabelSetMetric("subset_accuracy", "subset accuracy", label_sets.subset_accuracy),
+    )
+}
+"""The metrics of streams whose labels are sets."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from askance.costs import has_two_kinds
 from askance.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from askance.learner.multilabel import MultiLabelClassifier
 
 USUAL_ALGORITHM = "auto"
 """What plays if no algorithm is named."""
@@ -66,6 +69,12 @@ class AlgorithmSpec:
 
         width = {} if n_features is None else {"n_features": n_features}
         return make_stream_classifier(self.algorithm, classes=classes, **width, **self._arguments(positive))
+
+    def make_multilabel(self, labels: Any, separator: str) -> MultiLabelClassifier:
+        """The classifier for label sets."""
+        from askance.learner.multilabel import make_multilabel
+
+        return make_multilabel(self.algorithm, labels=labels, label_separator=separator, **self._arguments(None))
 
     def _arguments(self, positive: int | None) -> dict[str, Any]:
         """What ``make`` is called with, beside the classes and the width."""

@@ -91,6 +91,7 @@ class Settings(NamedTuple):
     frozen: bool = False
     keep_rows: bool = False
     na_values: Sequence[Any] = ()
+    label_separator: str | None = None
 
     def check(self) -> None:
         """Refuse what cannot work."""
@@ -138,7 +139,13 @@ class Stream(ABC):
         self.settings = settings
         self.name = source.name
         self.missing = MissingValues(settings.na_values)
-        self.labels = Labels(settings.labels, settings.classes, is_lenient=settings.frozen, missing=self.missing)
+        self.labels = Labels(
+            settings.labels,
+            settings.classes,
+            is_lenient=settings.frozen,
+            missing=self.missing,
+            separator=settings.label_separator,
+        )
         self.rows_read = 0
         self.bad_lines = 0
         self.bad_line_examples: list[str] = []

@@ -9,12 +9,12 @@ no such word, is null; ``Infinity`` makes a line bad.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from askance.errors import BadLine, InvalidParameter
 from askance.features.encoder import Cells
-from askance.features.kinds import SAMPLE_ROWS, find_label, format_names
+from askance.features.kinds import LABEL_NAMES, SAMPLE_ROWS, find_label, format_names
 from askance.features.rows import FieldError, flatten
 from askance.stream.batch import BATCH_ENTRIES, Rows, Settings
 from askance.stream.buffer import Buffer
@@ -53,7 +53,7 @@ class JsonlStream(RowStream):
         content = self._buffer.first_lines(SAMPLE_ROWS)
         for _, line in Buffer.of(content, self.name).lines():
             try:
-                row = read_row(line)
+                row = read_row(line, self._label_lists())
             except ValueError:
                 continue
             if row is not None:
@@ -75,6 +75,12 @@ class JsonlStream(RowStream):
             self._check_any_is_known(self._features.kinds, names)
         self._first = self._features.to_dict()
 
+    def _label_lists(self) -> Collection[str]:
+        """The fields in which a list is a set of labels."""
+        if self.settings.label_separator is None or self.settings.label is False:
+            return ()
+        return LABEL_NAMES if self._label is None else (self._label,)
+
     def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), list[Any]()
         for place in range(len(self.source)):
@@ -93,7 +99,7 @@ class JsonlStream(RowStream):
         """Add the row of a line to a batch, unless it is empty or bad."""
         named = None if self.origins is None else self.origins.id_field
         try:
-            row = read_row(line)
+            row = read_row(line, self._label_lists())
             if row is None:
                 return
             known = None if named is None else row.get(named)
@@ -133,10 +139,14 @@ def _constant(word: str) -> None:
 _decode = json.JSONDecoder(parse_constant=_constant).decode
 
 
-def read_row(line: bytes | BadLine) -> dict[str, Any] | None:
-    """The flattened fields of a line; None for an empty one, a ValueError for one that is no JSON object."""
+def read_row(line: bytes | BadLine, whole: Collection[str] = ()) -> dict[str, Any] | None:
+    """The flattened fields of a line; None for an empty one, a ValueError for one that is no JSON object. Lists in the
+    fields of ``whole`` stay as they are."""
     row = read_object(line)
-    return None if row is None else flatten(row)
+    if row is None:
+        return None
+    lists = {name: row.pop(name) for name in whole if isinstance(row.get(name), list)}
+    return flatten(row) | lists
 
 
 def read_object(line: bytes | BadLine) -> dict[str, Any] | None:

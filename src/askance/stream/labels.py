@@ -80,6 +80,8 @@ class Labels:
         Whether a label of another kind is as good as missing, rather than wrong.
     missing : MissingValues, optional
         What stands for a missing label; the usual words unless given.
+    separator : str, optional
+        What stands between the labels of a set; lists of labels are then written so, as text.
 
     Examples
     --------
@@ -103,7 +105,9 @@ class Labels:
         classes: Iterable[Any] | None = None,
         is_lenient: bool = False,
         missing: MissingValues = USUAL,
+        separator: str | None = None,
     ) -> None:
+        self.separator = separator
         self.missing = missing
         self.is_lenient = is_lenient
         self.classes = frozenset(map(str, classes or ()))
@@ -169,6 +173,8 @@ class Labels:
 
         True and false are the texts ``true`` and ``false``, but 1 and 0 where labels are numbers.
         """
+        if self.separator is not None and isinstance(label, list | tuple):
+            return self._joined(label, self.separator)
         if self.is_missing(label):
             return None
         if isinstance(label, str):
@@ -183,6 +189,13 @@ class Labels:
             is_whole = abs(label) < EXACT and label == int(label)
             self._values[label] = self.value(repr(int(label) if is_whole else label))
         return self._values[label]
+
+    def _joined(self, labels: Sequence[Any], separator: str) -> str:
+        """A list of labels as text."""
+        texts = [str(self.of(label)) for label in labels]
+        if any(separator in text for text in texts):
+            raise ValueError(f"a label of {str(labels)[:40]} has the separator {separator!r} in it; take another one.")
+        return separator.join(texts)
 
     def values(self, texts: Sequence[str | None]) -> np.ndarray:
         """The labels as an array; None where one is missing."""

@@ -48,6 +48,7 @@ def open_stream(
     frozen: bool = False,
     keep_rows: bool = False,
     na_values: Any = None,
+    label_separator: str | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> Stream:
     """Open a file, a folder or a pipe of events.
@@ -101,6 +102,9 @@ def open_stream(
         Of rows with named fields: words and numbers that count as missing in every field and in the label, besides the
         usual words (``askance.missing`` has them) and those of ``state``. A number stands for itself however it is
         written.
+    label_separator : str, optional
+        Labels are sets, written with this between the labels: the label of a row is then that text. A JSON list of
+        labels becomes such a text, an empty one the empty text.
     state : dict, optional
         What ``Stream.state()`` gave: go on with the same columns and statistics. Rows with named fields may come in
         another format than those that the state is of.
@@ -146,6 +150,7 @@ def open_stream(
         bool(frozen),
         bool(keep_rows),
         MissingValues((state or {}).get("na_values")).with_more(na_values).added,
+        label_separator,
     )
     return FORMATS[chosen].read(place, settings, options, state)
 

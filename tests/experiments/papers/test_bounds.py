@@ -5,9 +5,10 @@ import pytest
 from tests import oracle
 from tests.experiments.papers.standins import stand_in
 
-from askance.experiments.papers.bounds import theorems
+from askance.experiments.papers.bounds import multiclass, theorems
 from askance.experiments.papers.bounds.followed import Followed, batch_solutions, dense, follow
 from askance.experiments.papers.run import prepare
+from askance.experiments.table import Table
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,61 @@ def test_paper_4_theorem_4_as_printed_fails_where_the_model_that_was_left_is_wro
     played = Followed(X, y, margin, np.ones(10), asked, np.array([-5.0]), np.zeros(1), np.zeros(1))
     assert played.wrong[1:].sum() == 9
     assert theorems.over_budget(played, np.array([1.0]), 0, rho=1.0, budget=1) == -45.0
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Three classes, a few features, rows of length one."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 120)
+    X = rng.normal(size=(120, 5)) + 0.8 * np.eye(3, 5)[y]
+    return Table("many", X / np.linalg.norm(X, axis=1, keepdims=True), y, np.arange(3), positive=None)
+
+
+@pytest.mark.parametrize("name", ["MD-ADA", "MD-AMD"])
+def test_paper_2_theorem_2_is_the_printed_sum(many, name):
+    b, eta, ridge, comparators = 2.0, 0.7, 0.5, np.random.default_rng(1).normal(size=(2, 3, 5))
+    W = comparators[1]
+    played = multiclass.follow_many(many, name, 1, comparators, True, b=b, eta=eta, delta=ridge)
+    rule = (oracle.updates.MDualAveraging if name == "MD-ADA" else oracle.updates.MMirrorDescent)(5, 3, eta, ridge)
+    uniforms = np.random.default_rng(1).random(len(many.y))
+    loss = unsure = certain_steps = other_steps = 0.0
+    far, squares = np.max(W**2), np.zeros((3, 5))
+    for x, y, u in zip(many.X, many.y, uniforms, strict=True):
+        scores, p, v = rule.scores(x), rule.margin(x), rule.variance(x)
+        a = 1 / max(1.0, x @ x)
+        q = p - eta / 2 * a * v
+        asked = u < oracle.queries.discriminative(oracle.queries.Event(p, v, x @ x, 1, 0), eta=eta, b=b)
+        own = W @ x
+        loss += asked * max(0.0, 1 - (own[y] - max(np.delete(own, y))))
+        right = np.argmax(scores) == y
+        unsure += (q <= 0) * (right and p < 1)
+        if not asked:
+            continue
+        if not right or p < 1:
+            rival = max((r for r in range(3) if r != y), key=lambda r: (scores[r], -r))
+            step = 0.0
+            for i in (y, rival):
+                before = ridge + np.sqrt(squares[i])
+                squares[i] += x**2
+                step += np.sum(x**2 / (before if name == "MD-ADA" else ridge + np.sqrt(squares[i])))
+            certain_steps += (q <= 0) * a * step
+            other_steps += (1 - a) * step
+        rule.update(x, y, weight=1.0)
+        far = max(far, np.max((rule.weights() - W) ** 2))
+    largest, trace = np.max(W**2), (ridge + np.sqrt(squares)).sum()
+    factor = b * largest / (2 * eta) if name == "MD-ADA" else (far + (b - 1) ** 2 * largest) / (eta * b)
+    truth = loss + factor * trace - unsure / b + eta / (2 * b) * (certain_steps + other_steps)
+    ours = multiclass.discriminative(played, W, 1, b=b, eta=eta, is_mirror=name == "MD-AMD")
+    assert ours == pytest.approx(truth, rel=1e-9)
+
+
+def test_paper_1_theorem_5_speaks_of_classifiers_without_loss_alone():
+    X = np.eye(3)[[0, 1, 2] * 20]
+    table = Table("easy", X, np.array([0, 1, 2] * 20), np.arange(3), positive=None)
+    solutions = multiclass.solutions_for_many(table)
+    played = multiclass.follow_many(table, "MPAA", 0, solutions, False, delta=2.0)
+    promised = multiclass.separable(played, solutions[-1], 5, delta=2.0)
+    assert promised == pytest.approx(0.5 * (2 + 1 / 2 + 2) * (solutions[-1] ** 2).sum())
+    assert played.wrong.sum() <= promised
+    assert multiclass.separable(played, np.zeros((3, 3)), 0, delta=2.0) == np.inf

@@ -12,6 +12,7 @@ from askance.experiments.papers.experiment import Experiment
 @functools.cache
 def experiments() -> dict[str, Experiment]:
     """Every table, figure and theorem that can be played, in the order of the papers."""
+    from askance.experiments.papers.bounds.multiclass_sweep import EXPERIMENTS as THEOREMS_OF_MANY
     from askance.experiments.papers.bounds.sweep import EXPERIMENTS as THEOREMS
     from askance.experiments.papers.paper1.sweep import EXPERIMENTS as FIRST
     from askance.experiments.papers.paper2.sweep import EXPERIMENTS as SECOND
@@ -19,7 +20,7 @@ def experiments() -> dict[str, Experiment]:
     from askance.experiments.papers.paper4.sweep import EXPERIMENTS as FOURTH
     from askance.experiments.papers.paper5.sweep import EXPERIMENTS as FIFTH
 
-    everything = [*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *THEOREMS]
+    everything = [*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *THEOREMS, *THEOREMS_OF_MANY]
     return {experiment.key: experiment for experiment in sorted(everything, key=lambda experiment: experiment.paper)}
 
 

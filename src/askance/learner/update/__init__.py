@@ -11,6 +11,7 @@ from askance.learner.update.adagrad import *
 from askance.learner.update.adaptive import *
 from askance.learner.update.confidence_weighted import *
 from askance.learner.update.fourier import *
+from askance.learner.update.pairwise import *
 from askance.learner.update.passive_aggressive import *
 from askance.learner.update.perceptron import *
 from askance.learner.update.probit import *

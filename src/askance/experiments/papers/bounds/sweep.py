@@ -33,12 +33,16 @@ class Case:
     label: str
     algorithm: str
     parameters: dict[str, Any]
-    measure: Callable[[Followed], float]
-    bound: Bound
+    measure: Callable[[Any], float]
+    bound: Callable[[Any, np.ndarray, int], float]
     rho: float = 1.0
     """How the comparator weighs positives."""
     needs_path: bool = False
     """Whether the theorem speaks of the weights on the way."""
+    follow: Callable[..., Any] = follow
+    """Plays the stream."""
+    solve: Callable[[Table, float], np.ndarray] = batch_solutions
+    """Finds the comparators."""
 
 
 Cases = Callable[[Table], list[Case]]
@@ -68,8 +72,8 @@ def theorem(context: Context, cases: Cases, metric: str) -> list[Cell]:
 
 def _play(table: Table, case: Case, seed: int, comparators: list[np.ndarray]) -> dict[str, float]:
     if not comparators:
-        comparators.append(batch_solutions(table, case.rho))
-    played = follow(table, case.algorithm, seed, comparators[0], case.needs_path, **case.parameters)
+        comparators.append(case.solve(table, case.rho))
+    played = case.follow(table, case.algorithm, seed, comparators[0], case.needs_path, **case.parameters)
     bounds = {f"bound {k}": case.bound(played, w, k) for k, w in enumerate(comparators[0])}
     return {"measured": case.measure(played)} | {key: value for key, value in bounds.items() if np.isfinite(value)}
 
@@ -246,7 +250,7 @@ PROTOCOL = (
 )
 
 
-def _experiment(
+def describe_theorem(
     key: str, title: str, cases: Cases, metric: str = "mistakes", sets: tuple[str, ...] = SETS,
     sentence: str = "the theorem holds", **more: Any,
 ) -> Experiment:  # fmt: skip
@@ -267,24 +271,24 @@ def of_metric(cases: Callable[..., list[Case]], metric: str, **more: Any) -> Cas
 
 
 EXPERIMENTS = (
-    _experiment("paper1-theorem1", "mistakes of PAA on a separable stream", separable, sets=("mushrooms",)),
-    _experiment("paper1-theorem2", "mistakes of PAA-I", capped),
-    _experiment("paper1-theorem3", "mistakes of PAA-II", soft),
-    _experiment("paper1-theorem4", "mistakes of PAA with a shifted margin", shifted, sets=("mushrooms",)),
-    _experiment(
+    describe_theorem("paper1-theorem1", "mistakes of PAA on a separable stream", separable, sets=("mushrooms",)),
+    describe_theorem("paper1-theorem2", "mistakes of PAA-I", capped),
+    describe_theorem("paper1-theorem3", "mistakes of PAA-II", soft),
+    describe_theorem("paper1-theorem4", "mistakes of PAA with a shifted margin", shifted, sets=("mushrooms",)),
+    describe_theorem(
         "paper1-theorem6", "weighted mistakes of CSPAA", of_metric(cost_sensitive, "weighted mistakes"),
         "weighted mistakes",
     ),
-    _experiment("paper1-theorem7", "sum of CSPAA", of_metric(cost_sensitive, "sum"), "sum"),
-    _experiment("paper1-theorem8", "cost of CSPAA", of_metric(cost_sensitive, "cost"), "cost"),
-    _experiment("paper2-theorem1", "mistakes of D-ADA and D-AMD", discriminative),
-    _experiment("paper3-theorem1", "mistakes of SOAL", second_order),
-    _experiment(
+    describe_theorem("paper1-theorem7", "sum of CSPAA", of_metric(cost_sensitive, "sum"), "sum"),
+    describe_theorem("paper1-theorem8", "cost of CSPAA", of_metric(cost_sensitive, "cost"), "cost"),
+    describe_theorem("paper2-theorem1", "mistakes of D-ADA and D-AMD", discriminative),
+    describe_theorem("paper3-theorem1", "mistakes of SOAL", second_order),
+    describe_theorem(
         "paper3-equation8", "the η that Eq. 8 needs, beside the one that was played", best_rates, "η",
         sentence="the η that was played is at most the one that Eq. 8 needs, which it should equal",
     ),
     *(
-        _experiment(
+        describe_theorem(
             f"paper4-theorem{first + number}", f"{metric} of OA3 {when} the budget",
             of_metric(budgeted, metric, is_after=is_after), metric,
         )

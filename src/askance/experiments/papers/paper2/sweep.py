@@ -18,7 +18,7 @@ SECOND_ORDER = {"eta": powers(10, range(-4, 2)), "gamma": powers(10, range(-2, 3
 CAP = {"C": powers(2, range(-13, 6, 2))}
 TEN_AND_TWENTY = {"10 %": 0.096, "20 %": 0.19}  # as in Table 2
 NEAR_TEN_AND_TWENTY = {"10 %": 0.0985, "20 %": 0.197}  # as in Table 4
-CURVE = {"10 %": 0.1, "16 %": 10**-0.8, "25 %": 10**-0.6, "40 %": 10**-0.4, "63 %": 10**-0.2}  # 10^[-1:0.2:-0.2]
+CURVE = {f"{round(100 * 10**-power)} %": 10**-power for power in (1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)}
 PROTOCOL = (
     "eta and the ridge delta of paper 2's rules from 10^[-3:1] and 10^[-4:1], chosen on permutations of their own."
 )

@@ -1,0 +1,62 @@
+"""What ``askance run --label-separator`` shows at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from askance.cli.output import left_out, percent
+from askance.learner.budget import as_budget
+from askance.metrics.format import in_digits
+from askance.metrics.register import LABEL_SET_METRICS
+from askance.playing.label_sets import LabelSetResult
+from askance.plural import format_count
+
+MOST_LABELS = 12  # that are listed, the most frequent first
+
+
+def show_label_sets(out: Console, outcome: LabelSetResult, written: Sequence[str]) -> None:
+    """The closing table."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows(outcome):
+        table.add_row(name, value)
+    out.print(table)
+    for sentence in left_out(outcome.bad_lines, 0, outcome.bad_line_examples):
+        out.print(sentence, style="yellow", soft_wrap=True)
+    for name in written:
+        out.print(f"Written: {name}", soft_wrap=True)
+
+
+def rows(outcome: LabelSetResult) -> Iterator[tuple[str, str | Text]]:
+    """Its lines."""
+    found, clf = outcome.summary(), outcome.classifier
+    letters = ", ".join(f"{letter}={value}" for letter, value in outcome.algorithm["parameters"].items())
+    limit = "" if clf.budget is None else f", {as_budget(clf.budget).in_words()}"
+    budget = limit.replace("events", "questions").replace("labels", "answers")
+    columns = format_count(outcome.features, "column")
+    yield "stream", f"{outcome.name}: {format_count(found['events'], 'event')}, {columns}"
+    per_event = (outcome.trace.truth == 1).sum() / max(1, found["events"])
+    yield "labels", f"{found['labels']:,}, {per_event:.2f} an event"
+    yield "algorithm", f"{outcome.algorithm['algorithm']}{f' ({letters})' if letters else ''}{budget}"
+    yield "done to values", outcome.preparation
+    yield (
+        "answers bought",
+        Text(f"{found['answers']:,} ({percent(found['query_ratio'])} of the questions)", style="bold"),
+    )
+    for metric in LABEL_SET_METRICS.values():
+        yield metric.title, in_digits(found[metric.name])
+    each = outcome.of_labels()
+    for label in sorted(each, key=lambda label: -each[label]["events"])[:MOST_LABELS]:
+        figures = each[label]
+        has = format_count(figures["events"], "event")
+        yield f"  {label}", f"F1 {in_digits(figures['f1'])}; {has}, {format_count(figures['answers'], 'answer')}"
+    if len(each) > MOST_LABELS:
+        yield "", f"and {len(each) - MOST_LABELS:,} more labels; --json has all"
+    speed = found["events"] / max(outcome.seconds, 1e-9)
+    yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"

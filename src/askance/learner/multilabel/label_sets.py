@@ -1,0 +1,133 @@
+"""Label sets in the forms they come in: as a matrix with a column per label, or as a list with a set per event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.learner.labels import MISSING
+
+Label = str | int | bool | float
+
+
+def check_labels(labels: Any) -> tuple[Any, ...]:
+    """The labels there are, in the order given."""
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise InvalidType(f'labels are a list of names, such as ["sports", "politics"], got {labels!r}.')
+    found = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+    for label in found:
+        if not isinstance(label, str | int | float):
+            raise InvalidParameter(f"a label is a text or a number, got {label!r}.")
+    if len(set(found)) != len(found):
+        twice = next(label for label in found if found.count(label) > 1)
+        raise InvalidParameter(f"the label {twice!r} is named twice.")
+    if not found:
+        raise InvalidParameter("there are no labels; name one or more.")
+    return found
+
+
+def read_label_sets(
+    Y: Any, labels: tuple[Any, ...] | None, separator: str | None
+) -> tuple[tuple[Any, ...], np.ndarray]:
+    """The labels, and a row per event: 1 for a label that it has, 0 for one that it has not, MISSING where unknown.
+
+    ``labels`` are those known before; None: those that occur here.
+    """
+    if Y is None:
+        raise InvalidInput(
+            "Y is missing; pass the labels of each event: a matrix with a column per label, or a list of sets."
+        )
+    if hasattr(Y, "toarray"):
+        Y = Y.toarray()
+    if getattr(Y, "ndim", 1) == 2 or (hasattr(Y, "columns") and hasattr(Y, "shape")):
+        return read_matrix(Y, labels)
+    if hasattr(Y, "to_list"):
+        Y = Y.to_list()
+    elif hasattr(Y, "tolist"):
+        Y = Y.tolist()
+    if isinstance(Y, str) or not isinstance(Y, Sequence):
+        raise InvalidType(
+            f"Y is a matrix with a column per label, or a list with a set per event, got {type(Y).__name__}."
+        )
+    sets = [read_set(value, f"Y[{place}]", separator) for place, value in enumerate(Y)]
+    if labels is None:
+        occurring = {label for each in sets if each is not None for label in each}
+        if not occurring:
+            raise InvalidInput("Y has no label in any event; name the labels with labels=.")
+        labels = check_labels(sorted(occurring, key=lambda label: (isinstance(label, str), label)))
+    place_of = {label: place for place, label in enumerate(labels)}
+    answers = np.zeros((len(sets), len(labels)), np.int32)
+    for row, each in enumerate(sets):
+        if each is None:
+            answers[row] = MISSING
+            continue
+        for label in each:
+            if label not in place_of:
+                raise unknown_label(label, f"Y[{row}]", labels)
+            answers[row, place_of[label]] = 1
+    return labels, answers
+
+
+def read_matrix(Y: Any, labels: tuple[Any, ...] | None) -> tuple[tuple[Any, ...], np.ndarray]:
+    """A matrix of zeros and ones, NaN or None where it is not known whether an event has a label."""
+    named = tuple(Y.columns) if hasattr(Y, "columns") else None
+    values = np.asarray(Y)
+    if values.dtype.kind == "O":
+        values = np.array([[np.nan if value is None else value for value in row] for row in values], object)
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("the matrix Y has 1 for a label that an event has, and 0 for one that it has not.") from None
+    known = numbers == numbers
+    wrong = known & (numbers != 0.0) & (numbers != 1.0)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InvalidInput(
+            f"Y[{row}, {column}] is {numbers[row, column]:g}; the matrix Y has 1 for a label that an event has, 0 for "
+            "one that it has not, and NaN where that is not known."
+        )
+    if named is not None:
+        if labels is None:
+            labels = check_labels(named)
+        elif set(named) != set(labels):
+            raise InvalidInput(f"the columns of Y are {_some(named)}, but the labels are {_some(labels)}.")
+        numbers = numbers[:, [named.index(label) for label in labels]]
+    elif labels is None:
+        labels = check_labels(range(numbers.shape[1]))
+    if numbers.shape[1] != len(labels):
+        raise InvalidInput(f"Y has {numbers.shape[1]} columns for {len(labels)} labels.")
+    return labels, np.where(numbers == numbers, numbers == 1.0, MISSING).astype(np.int32)
+
+
+def read_set(value: Any, where: str, separator: str | None) -> set[Any] | None:
+    """One event's labels; None where nothing is known of them."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, str):
+        if separator is None:
+            raise InvalidInput(
+                f"{where} is the text {value!r} where a set of labels belongs; say what separates them with "
+                'label_separator=";".'
+            )
+        return {part.strip() for part in value.split(separator)} - {""}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, set | frozenset | list | tuple):
+        raise InvalidInput(f"{where} is {value!r} where a set of labels belongs.")
+    found = {label.item() if isinstance(label, np.generic) else label for label in value}
+    for label in found:
+        if not isinstance(label, str | int | float):
+            raise InvalidInput(f"{where} has the label {label!r}; a label is a text or a number.")
+    return found
+
+
+def unknown_label(label: Any, where: str, labels: tuple[Any, ...]) -> InvalidInput:
+    return InvalidInput(f"{where} has the label {label!r}, which is none of {_some(labels)}; name all with labels=.")
+
+
+def _some(labels: tuple[Any, ...]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:8])
+    return shown if len(labels) <= 8 else f"{shown} and {len(labels) - 8:,} more"
