@@ -13,7 +13,7 @@ LOWEST_TESTS ?= $(addprefix tests/,datasets features metrics quality stream/test
 	experiments/test_plots.py cli/test_reproduce_screen.py live/test_smoke.py \
 	test_drift_signal.py::test_unscaled_it_is_rivers_detector test_drift_signal.py::test_a_river_detector_can_take_its_place \
 	adapters/test_wrap.py::test_late_answers_are_learned_as_they_come_with_their_own_events \
-	adapters/test_river.py::test_rivers_short_checks_pass \
+	adapters/test_river.py::test_rivers_short_checks_pass adapters/test_onnx.py::test_labels_are_of_their_own_kind \
 	experiments/test_sweep.py::test_the_seed_decides_everything_whatever_the_number_of_workers \
 	experiments/test_sweep.py::test_scikit_learn_can_work_side_by_side_after_a_sweep_did \
 	cli/test_run.py::test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy)
