@@ -1,12 +1,15 @@
 """Data sets of Hugging Face's ``datasets`` as events."""
 
+import importlib
+
 import numpy as np
 import pytest
 
 import askance
 from askance.errors import InvalidInput
 
-datasets = pytest.importorskip("datasets", reason="Hugging Face's datasets is not installed")
+pytest.importorskip("datasets.arrow_dataset", reason="Hugging Face's datasets is not installed")
+datasets = importlib.import_module("datasets")
 
 ROWS = {
     "text": ["win a prize", "lunch on friday", "a prize for you", "see you friday"] * 30,

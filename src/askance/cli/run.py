@@ -271,9 +271,10 @@ def load(options: argparse.Namespace) -> Any:
 command = Command(
     name="run",
     summary="play one algorithm on one file",
-    description="Play a file, or several, from beginning to end: predict every event, buy some labels, learn\n"
-    "from those. Reads in pieces, so that a file may be larger than the memory, and\n"
-    "shows how it goes on a terminal. Ends with a table of what the labels bought.",
+    description="Play a file, or several, from beginning to end: predict every event, buy some\n"
+    "labels, learn from those. Reads in pieces, so that a file may be larger than\n"
+    "the memory, and shows how it goes on a terminal. Ends with a table of what the\n"
+    "labels bought.",
     epilog="examples:\n"
     "  askance run mail.csv\n"
     "  askance run mail.csv --label spam --budget 500 --trace decisions.csv\n"

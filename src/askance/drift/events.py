@@ -64,7 +64,7 @@ class EventSignal:
     [12249]
     >>> feature, shift = signal.changed[0]
     >>> feature, round(shift, 1)
-    (3, 0.6)
+    (3, 0.8)
     """
 
     def __init__(self, block: int = 250, horizon: float = 1e7) -> None:

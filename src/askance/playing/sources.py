@@ -42,8 +42,9 @@ def expand_sources(sources: Sequence[str]) -> str | list[str]:
         return found[0]
     for source in found:
         if not os.path.exists(source):
-            what = "the standard input" if source == "-" else f"{source!r}, which is none,"
-            raise InvalidInput(f"several sources are files or folders; {what} can only be played alone.")
+            if source == "-":
+                raise InvalidInput("the standard input is played alone; leave the other sources out.")
+            raise InvalidInput(f"there is no file {source!r}; a data set is played alone, several sources are files.")
     return found
 
 
