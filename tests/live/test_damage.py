@@ -23,7 +23,7 @@ from tests.live.scripted import Refused, Session
 from askance.errors import AskanceError
 from askance.live.config import load
 from askance.live.doctor import examine_store
-from askance.live.log_hash import damaged_tables
+from askance.live.log_hash import COLUMNS, LogHash, damaged_tables
 from askance.live.rebuild import rebuild_offline
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -184,4 +184,28 @@ def test_rows_that_an_askance_without_hashes_added_are_taken_up(made):
     with opened(load(made.session.settings)) as database, database.read() as session:
         assert damaged_tables(session) == []
         kept = json.loads(session.value("SELECT value FROM meta WHERE name = 'log_hash'"))
-        assert kept["events"][1] == session.value("SELECT count(*) FROM events")
+        assert kept["events"][2] == session.value("SELECT count(*) FROM events")
+
+
+def test_a_column_that_a_later_askance_adds_is_no_damage(made, monkeypatch):
+    made.serve(made.files)
+    config = load(made.session.settings)
+    with opened(config) as database, database.write() as session:
+        session.execute("ALTER TABLE events ADD COLUMN later TEXT DEFAULT 'x'")
+    monkeypatch.setitem(COLUMNS, "events", (*COLUMNS["events"], "later"))
+    assert find_damaged_after(config, "UPDATE meta SET value = value") == []
+    assert find_damaged_after(config, "UPDATE events SET digest = 'y' WHERE id = 'e0'") == ["events"]
+    with opened(config) as database, database.write() as session:
+        hashes = LogHash(session.value("SELECT value FROM meta WHERE name = 'log_hash'"))
+        hashes.take_up(session)
+        session.execute("UPDATE meta SET value = ? WHERE name = 'log_hash'", (hashes.document(),))
+    assert find_damaged_after(config, "UPDATE meta SET value = value") == []
+    assert find_damaged_after(config, "UPDATE events SET later = 'y' WHERE id = 'e0'") == ["events"]
+
+
+def find_damaged_after(config, sql):
+    with opened(config) as database:
+        with database.write() as session:
+            session.execute(sql)
+        with database.read() as session:
+            return damaged_tables(session)

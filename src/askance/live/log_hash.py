@@ -5,7 +5,9 @@ if it had been said. So each table of the log has a running hash over its rows i
 
     h(n) = blake2b(h(n-1) + row(n)),    h(0) = nothing
 
-kept in the transaction that adds them. It covers the columns that never change; states, leases and deadlines do.
+kept in the transaction that adds them. It covers the columns that never change; states, leases and deadlines do. Which
+they were is kept with the hash: a column that a later version adds is not taken for damage, and is in the hash from the
+first start of that version on.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ CHANGING = {
 }
 KEYS = {"events": "seq", "asks": "id", "answers": "seq", "learned": "seq", "settings": "seq", "widened": "seq"}
 COLUMNS = {
-    table: [name for name in TABLES[table].__annotations__ if name not in CHANGING.get(table, ())] for table in KEYS
+    table: tuple(name for name in TABLES[table].__annotations__ if name not in CHANGING.get(table, ()))
+    for table in KEYS
 }
 VALUES = {table: attrgetter(*names) for table, names in COLUMNS.items()}
 SIZE = 16  # bytes
@@ -40,18 +43,20 @@ _encode = msgspec.json.Encoder().encode
 class Hashed(NamedTuple):
     """The rows of a table that are in its hash."""
 
+    columns: tuple[str, ...]
+    """What of a row is in it."""
     last: int = 0
     """The number of the last one."""
     n: int = 0
     digest: str = ""
 
-    def add(self, rows: Iterable[Sequence[Any]], key: int) -> Hashed:
+    def add(self, rows: Iterable[Sequence[Any]], key: str) -> Hashed:
         """With more rows; their number is in the column ``key``."""
-        last, n, digest = self.last, self.n, bytes.fromhex(self.digest)
+        last, n, digest, place = self.last, self.n, bytes.fromhex(self.digest), self.columns.index(key)
         for row in rows:
             digest = hashlib.blake2b(digest + _encode(row), digest_size=SIZE).digest()
-            last, n = row[key], n + 1
-        return Hashed(last, n, digest.hex())
+            last, n = row[place], n + 1
+        return Hashed(self.columns, last, n, digest.hex())
 
 
 class LogHash:
@@ -60,12 +65,13 @@ class LogHash:
     def __init__(self, document: str | None) -> None:
         self.is_changed = False
         try:
-            self.tables = {table: Hashed(*entry) for table, entry in json.loads(document or "{}").items()}
-            if not self.tables.keys() <= KEYS.keys():
-                raise ValueError
-            for hashed in self.tables.values():
-                hashed.add((), 0)
-        except (TypeError, ValueError, AttributeError):
+            read = json.loads(document or "{}").items()
+            self.tables = {table: Hashed(tuple(columns), *rest) for table, (columns, *rest) in read}
+            for table, hashed in self.tables.items():
+                hashed.add((), KEYS[table])
+                if not set(hashed.columns) <= set(COLUMNS[table]):
+                    raise ValueError
+        except (TypeError, ValueError, AttributeError, KeyError):
             raise StartError(f"the hash of the log cannot be read; {REMEDY}.") from None
 
     def document(self) -> str:
@@ -78,27 +84,30 @@ class LogHash:
             self._extend(table, map(VALUES[table], rows))
 
     def _extend(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        before = self.tables.get(table, Hashed())
-        self.tables[table] = before.add(rows, _place_of_key(table))
+        before = self._of(table)
+        self.tables[table] = before.add(rows, KEYS[table])
         self.is_changed |= self.tables[table] != before
 
+    def _of(self, table: str) -> Hashed:
+        return self.tables.get(table, Hashed(COLUMNS[table]))
+
     def take_up(self, session: Session) -> None:
-        """Add the rows that an askance without hashes wrote."""
+        """Add the rows that an askance without hashes wrote, and the columns that an earlier one did not have."""
         for table in KEYS:
-            self._extend(table, _rows(session, table, ">", self.tables.get(table, Hashed()).last))
+            if self._of(table).columns != COLUMNS[table]:
+                self.start_anew(session, table)
+            else:
+                self._extend(table, _rows(session, table, COLUMNS[table], ">", self._of(table).last))
 
     def start_anew(self, session: Session, table: str) -> None:
         """Hash a table as it is now."""
-        self.tables[table] = Hashed()
-        self._extend(table, _rows(session, table, ">", 0))
+        self.tables[table] = Hashed(COLUMNS[table])
+        self._extend(table, _rows(session, table, COLUMNS[table], ">", 0))
+        self.is_changed = True
 
 
-def _place_of_key(table: str) -> int:
-    return COLUMNS[table].index(KEYS[table])
-
-
-def _rows(session: Session, table: str, relation: str, number: int) -> Iterable[Sequence[Any]]:
-    key, names = KEYS[table], ", ".join(COLUMNS[table])
+def _rows(session: Session, table: str, columns: Sequence[str], relation: str, number: int) -> Iterable[Sequence[Any]]:
+    key, names = KEYS[table], ", ".join(columns)
     rows = session.stream(f"SELECT {names} FROM {table} WHERE {key} {relation} ? ORDER BY {key}", (number,))
     return sorted(rows) if table == "widened" else rows  # several of an event, in no order that databases agree on
 
@@ -108,6 +117,6 @@ def damaged_tables(session: Session) -> list[str]:
     stored = LogHash(session.value("SELECT value FROM meta WHERE name = ?", (NAME,)))
     return [
         table
-        for table, hashed in stored.tables.items()
-        if Hashed().add(_rows(session, table, "<=", hashed.last), _place_of_key(table)) != hashed
+        for table, (columns, last, *rest) in stored.tables.items()
+        if Hashed(columns).add(_rows(session, table, columns, "<=", last), KEYS[table]) != (columns, last, *rest)
     ]
