@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import askance
-from askance.errors import ModelFileError
+from askance.errors import DataWarning, ModelFileError
 from askance.features.rows import RowFeatures
 from askance.playing import Model, play
+from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.pipe import Pipe
 
 
@@ -95,3 +96,15 @@ def test_a_model_that_python_saved_after_raw_events_goes_on_in_a_pipe(tmp_path):
     askance.make("PAA-I", random_state=0).fit([[1.0], [2.0]], [0, 1]).save(tmp_path / "arrays")
     with pytest.raises(ModelFileError, match="not how events become its columns"):
         Model.load(tmp_path / "arrays")
+
+
+@pytest.mark.parametrize(("scale", "done"), [("auto", "standardised"), ("l2", None), ("none", None)])
+def test_python_is_told_that_features_without_names_were_scaled(tmp_path, recwarn, scale, done):
+    """With "l2" the classifier itself does it, to arrays as well."""
+    lines = [f"{(-1) ** k} 1:{k % 7} 2:{k % 3} 3:{k % 5}\n" for k in range(1, 60)]
+    (tmp_path / "a.libsvm").write_text("".join(lines))
+    play(tmp_path / "a.libsvm", AlgorithmSpec("PAA-I", {}), scale=scale, save=tmp_path / "m")
+    askance.load(tmp_path / "m")
+    told = [str(warning.message) for warning in recwarn if warning.category is DataWarning]
+    assert len(told) == (done is not None)
+    assert all(f"features that askance run {done} as it read them" in sentence for sentence in told)

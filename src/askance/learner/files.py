@@ -19,6 +19,7 @@ import io
 import json
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +29,7 @@ import numpy as np
 
 import askance
 from askance.atomic import atomic_write
-from askance.errors import InvalidInput, ModelFileError
+from askance.errors import DataWarning, InvalidInput, ModelFileError
 from askance.features.embedding import EMBEDDING, Embedding, match_encoders
 from askance.learner.base import parameters_of
 from askance.learner.budget import Budget
@@ -100,7 +101,22 @@ def load(path: str | os.PathLike[str], *, encoders: Mapping[str, Any] | None = N
     clf, arrays = read(path, ActiveClassifier, encoders)
     if PIPELINE in arrays:
         raise ModelFileError(f"{str(path)!r} holds a pipeline; load it with askance.load_pipeline.")
+    _warn_of_scaling(path, arrays)
     return clf
+
+
+def _warn_of_scaling(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
+    """Warn of a model of numbered features that were scaled as they were read, which nobody does for an array."""
+    kept = json.loads(arrays["stream"].tobytes())["stream"] if "stream" in arrays else {}
+    how = kept.get("how", "as it is")
+    if how != "as it is":
+        done = "standardised" if how == "standardised" else "brought to unit length"
+        warnings.warn(
+            f"{str(path)!r} is a model of features that askance run {done} as it read them; arrays are taken as they "
+            "are: use 'askance predict', or pass features that are scaled in the same way.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def read(

@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its three short relatives.
 
-A combination of rules fills seventeen slots. The functions below that only raise are these slots: their signatures and
+A combination of rules fills eighteen slots. The functions below that only raise are these slots: their signatures and
 docstrings are the contract for whoever writes a rule. For an event with the query rule's probability p, ``play`` asks
 with
 

@@ -46,7 +46,7 @@ class Mistakes:
 
     @classmethod
     def of(cls, counts: StratumCounts, column_of: Any, is_wrong: Any, level: float) -> Mistakes:
-        """Count the mistakes of a counts. ``column_of[place]`` is the column of a place, and ``is_wrong[truth, place]``
+        """Count the mistakes in counts. ``column_of[place]`` is the column of a place, and ``is_wrong[truth, place]``
         says what a mistake is."""
         columns = int(np.max(column_of)) + 1
 

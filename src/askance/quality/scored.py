@@ -45,7 +45,7 @@ FEW = 20
 
 
 def area(counts: StratumCounts, mistakes: Mistakes, level: float) -> Estimate:
-    """The AUC from a counts of two classes whose places are predicted class and score bin."""
+    """The AUC from the counts of two classes whose places are predicted class and score bin."""
     shape = (2, SCORE_BINS, ASK_BINS)
     events = counts.events.reshape(shape)
     used = events.any(axis=(0, 2))
