@@ -73,8 +73,8 @@ class Model:
             )
         if "stream" not in arrays:
             raise ModelFileError(
-                f"{str(path)!r} holds a classifier, but not how events become its columns; only a model that "
-                "askance run or askance pipe saved can go on with a stream."
+                f"{str(path)!r} holds a classifier, but not how events become its columns; only a model of "
+                "a file, or of tables, dicts or texts in Python, can go on with a stream."
             )
         try:
             document = json.loads(arrays["stream"].tobytes())
