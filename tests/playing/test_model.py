@@ -10,6 +10,7 @@ import pytest
 import askance
 from askance.errors import DataWarning, ModelFileError
 from askance.features.rows import RowFeatures
+from askance.learner.files import save
 from askance.playing import Model, play
 from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.pipe import Pipe
@@ -108,3 +109,11 @@ def test_python_is_told_that_features_without_names_were_scaled(tmp_path, recwar
     told = [str(warning.message) for warning in recwarn if warning.category is DataWarning]
     assert len(told) == (done is not None)
     assert all(f"features that askance run {done} as it read them" in sentence for sentence in told)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"stream": 3}', b"{}"])
+def test_what_is_no_description_of_a_stream_is_refused_in_a_sentence(model, tmp_path, content):
+    save(model.classifier, tmp_path / "m", stream=np.frombuffer(content, np.uint8))
+    for read in (askance.load, Model.load):
+        with pytest.raises(ModelFileError, match="is not a model this version can read"):
+            read(tmp_path / "m")

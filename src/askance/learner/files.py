@@ -107,8 +107,12 @@ def load(path: str | os.PathLike[str], *, encoders: Mapping[str, Any] | None = N
 
 def _warn_of_scaling(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
     """Warn of a model of numbered features that were scaled as they were read, which nobody does for an array."""
-    kept = json.loads(arrays["stream"].tobytes())["stream"] if "stream" in arrays else {}
-    how = kept.get("how", "as it is")
+    if "stream" not in arrays:
+        return
+    try:
+        how = json.loads(arrays["stream"].tobytes())["stream"].get("how", "as it is")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
     if how != "as it is":
         done = "standardised" if how == "standardised" else "brought to unit length"
         warnings.warn(
