@@ -80,13 +80,86 @@ def test_the_command_shows_the_metrics_and_each_label(folder):
     assert found["by_label"].keys() == WORDS.keys()
 
 
+def test_auto_plays_a_file_on_one_budget(folder):
+    words = ("run", "posts.csv", "--label", "tags", "--label-separator", ";", "-a", "auto", "--budget", "90", "--json")
+    found = json.loads(here(*words, cwd=folder).stdout)
+    other = json.loads(here(*words, "--objective", "accuracy", cwd=folder).stdout)
+    assert (found["parameters"]["objective"], other["parameters"]["objective"]) == ("f1", "accuracy")
+    assert 40 <= found["answers"] <= 90
+    assert found["micro_f1"] > 0.5
+
+
 def test_what_cannot_work_is_refused_in_a_sentence(folder):
     words = ("run", "posts.csv", "--label", "tags", "--label-separator", ";")
-    assert "--save is for events with one label" in complaint(*words, "--save", "m", cwd=folder)
-    assert "auto cannot learn label sets" in complaint(*words, "-a", "auto", cwd=folder)
+    assert "--trace is for events with one label" in complaint(*words, "--trace", "m.csv", cwd=folder)
     assert "'sports', which is none of" in complaint(*words, "--classes", "money,politics", cwd=folder)
-    assert "side by side" in complaint(*words, "-a", "SOAL", cwd=folder)
+    assert "two weight vectors" in complaint(*words, "-a", "MPAA-I", cwd=folder)
     assert "such as ';'" in here("run", "posts.csv", "--label-separator", "a", cwd=folder).stderr
     (folder / "odd.jsonl").write_text('{"a": 1, "label": ["x;y", "z"]}\n{"a": 2, "label": ["z"]}\n')
     assert "take another one" in complaint("run", "odd.jsonl", "--label-separator", ";", cwd=folder)
-    assert not (folder / "m").exists()
+    assert "no folder" in complaint(*words, "--save", "nowhere/m", cwd=folder)
+
+
+def halves(folder, tmp_path):
+    """The lines of posts.jsonl in two files."""
+    lines = (folder / "posts.jsonl").read_text().splitlines()
+    (tmp_path / "first.jsonl").write_text("\n".join(lines[:150]))
+    (tmp_path / "second.jsonl").write_text("\n".join(lines[150:]))
+
+
+@pytest.mark.parametrize("algorithm", ["D-ADA", "auto"])
+def test_a_saved_model_goes_on_where_it_ended(folder, tmp_path, algorithm):
+    halves(folder, tmp_path)
+    options = ("--label", "tags", "--label-separator", ";", "--rate", "0.2", "--classes", "money,politics,sports")
+    named = (*options, "-a", algorithm, "--json")
+    whole = json.loads(here("run", str(folder / "posts.jsonl"), *named, "--save", "w", cwd=tmp_path).stdout)
+    first = json.loads(here("run", "first.jsonl", *named, "--save", "m", cwd=tmp_path).stdout)
+    second = json.loads(here("run", "second.jsonl", "--load", "m", "--save", "m", "--json", cwd=tmp_path).stdout)
+    assert second["answers"] + first["answers"] == whole["answers"]
+    models = [askance.MultiLabelClassifier.load(tmp_path / name) for name in ("w", "m")]
+    new = [{"text": "the goal of the bank", "size": 3}, {"text": "vote for a law", "size": 1}]
+    np.testing.assert_array_equal(*(model.decision_function(new) for model in models))
+    assert second["parameters"] == whole["parameters"]
+
+
+def test_a_saved_model_predicts_a_file_with_and_without_labels(folder, tmp_path):
+    halves(folder, tmp_path)
+    here("run", "first.jsonl", "--label", "tags", "--label-separator", ";", "-a", "PAA-I", "--save", "m", cwd=tmp_path)
+    clf = askance.MultiLabelClassifier.load(tmp_path / "m")
+    rows = [json.loads(line) for line in (tmp_path / "second.jsonl").read_text().splitlines()]
+    truth = [row.pop("tags") for row in rows]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    told = here("predict", "second.jsonl", "--load", "m", "--json", cwd=tmp_path)
+    found = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [set(each["labels"]) for each in found] == clf.predict_sets(rows)
+    known = [(set(each["labels"]), set(tags)) for each, tags in zip(found, truth, strict=True) if tags is not None]
+    right = np.mean([labels == tags for labels, tags in known])
+    assert f"right for {100 * right:.1f}%" in told.stderr.replace(" %", "%")
+    np.testing.assert_allclose([list(each["probabilities"].values()) for each in found], clf.predict_proba(rows))
+    table = here("predict", "new.jsonl", "--load", "m", cwd=tmp_path)
+    head, *lines = table.stdout.splitlines()
+    assert head == "event,line,labels,probability of money,probability of politics,probability of sports"
+    assert [line.split(",")[2] for line in lines] == [";".join(each["labels"]) for each in found]
+    assert "right for" not in table.stderr
+
+
+def test_a_model_made_in_python_predicts_a_file(folder, tmp_path):
+    rows = [json.loads(line) for line in (folder / "posts.jsonl").read_text().splitlines()]
+    clf = askance.make_multilabel("PAA-I", random_state=0)
+    clf.run(rows, "tags")
+    clf.save(tmp_path / "m")
+    told = here("predict", str(folder / "posts.jsonl"), "--load", "m", "--json", cwd=tmp_path)
+    found = [set(json.loads(line)["labels"]) for line in told.stdout.splitlines()]
+    assert found == clf.predict_sets([{k: v for k, v in row.items() if k != "tags"} for row in rows])
+    assert "--explain is for events" in complaint(
+        "predict", str(folder / "posts.jsonl"), "--load", "m", "--explain", cwd=tmp_path
+    )
+
+
+def test_the_budget_of_a_loaded_model_can_be_changed(folder, tmp_path):
+    options = ("--label", "tags", "--label-separator", ";", "-a", "PAA-I", "--set", "delta=100", "--json")
+    here("run", str(folder / "posts.jsonl"), *options, "--budget", "30", "--save", "m", cwd=tmp_path)
+    words = ("run", str(folder / "posts.jsonl"), "--load", "m", "--json")
+    assert json.loads(here(*words, cwd=tmp_path).stdout)["answers"] == 0
+    assert json.loads(here(*words, "--budget", "50", cwd=tmp_path).stdout)["answers"] == 20
+    assert "--set cannot be changed" in complaint(*words, "--set", "C=2", cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -11,12 +12,14 @@ import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.learner.multilabel import MultiLabelClassifier, MultiLabelTrace
+from askance.learner.multilabel.classifier import parameters_for_sets
 from askance.learner.multilabel.label_sets import check_labels, read_set
-from askance.learner.presets import is_auto
 from askance.learner.state import room_for
 from askance.metrics.label_sets import summarise_label_sets
 from askance.playing.algorithm_spec import AlgorithmSpec
-from askance.playing.preparation import prepare
+from askance.playing.label_set_model import USUAL_SEPARATOR, LabelSetModel
+from askance.playing.model import check_can_be_written
+from askance.playing.preparation import describe_preparation
 from askance.playing.run import SCALES, Progress
 from askance.playing.sources import open_source
 from askance.stream import Batch, Stream
@@ -31,9 +34,8 @@ class LabelSetResult:
 
     name: str
     """The name of the file; ``-`` for the standard input."""
-    classifier: MultiLabelClassifier
-    algorithm: dict[str, Any]
-    """The algorithm by its own name, with its parameters."""
+    model: LabelSetModel
+    """The classifier with the state of the stream."""
     trace: MultiLabelTrace
     preparation: str
     """What was done to the values, in words."""
@@ -42,6 +44,15 @@ class LabelSetResult:
     """The time it took, reading included."""
     bad_lines: int
     bad_line_examples: list[str]
+
+    @property
+    def classifier(self) -> MultiLabelClassifier:
+        return self.model.classifier
+
+    @property
+    def algorithm(self) -> dict[str, Any]:
+        """The algorithm by its own name, with its parameters."""
+        return self.model.about
 
     def summary(self) -> dict[str, Any]:
         """The metrics of all labels together."""
@@ -73,11 +84,13 @@ class LabelSetResult:
 
 def play_label_sets(
     source: Any,
-    spec: AlgorithmSpec,
+    spec: AlgorithmSpec | None = None,
     *,
-    separator: str,
+    separator: str | None = None,
+    resume: LabelSetModel | None = None,
     labels: Sequence[str] | None = None,
     scale: str = "auto",
+    save: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **reading: Any,
 ) -> LabelSetResult:
@@ -87,14 +100,19 @@ def play_label_sets(
     ----------
     source
         Anything ``open_stream`` reads.
-    spec : AlgorithmSpec
+    spec : AlgorithmSpec, optional
         The algorithm, its parameters and its budget, which counts answers.
-    separator : str
+    separator : str, optional
         What stands between the labels of an event. A JSON list of labels needs none, but it must not contain it.
+        Default: that of the model to go on with, else ";".
+    resume : LabelSetModel, optional
+        Go on with this model instead, exactly where it ended.
     labels : sequence of str, optional
         All labels. Default: a file is read for them first, and then played; a pipe needs them.
     scale : {"auto", "none", "l2"}
         As for ``play``.
+    save : path, optional
+        Where to write the model, with the state of the stream, at the end.
     progress : callable, optional
         Called with a ``Progress`` after every piece.
     **reading
@@ -102,17 +120,27 @@ def play_label_sets(
     """
     if scale not in SCALES:
         raise InvalidParameter(f"scale must be one of {', '.join(SCALES)}, got {scale!r}.")
-    if is_auto(spec.algorithm):
-        raise InvalidParameter("auto cannot learn label sets; name an algorithm such as D-ADA, PAA-I or SOAL-diag.")
+    spec = spec or AlgorithmSpec(USUAL_ALGORITHM)
+    spec = replace(spec, parameters=parameters_for_sets(spec.algorithm, spec.parameters))
     if scale == "l2":
         spec = replace(spec, normalize="l2")
     if labels is not None:
         labels = check_labels(labels)
-    spec.make_multilabel(labels, separator)  # refuses what cannot work before anything is read
+    separator = separator or (USUAL_SEPARATOR if resume is None else resume.separator)
+    if resume is None:
+        spec.make_multilabel(labels, separator)  # refuses what cannot work before anything is read
+    for name in (save, reading.get("quarantine")):
+        if name is not None:
+            check_can_be_written(name)
     began = perf_counter()
-    with open_source(source, **reading, labels="text", label_separator=separator, raw=scale != "auto") as stream:
-        known = check_labels(labels_in(stream, separator)) if labels is None else labels
-        clf = spec.make_multilabel(known, separator)
+    fresh: dict[str, Any] = {"raw": scale != "auto"} if resume is None else {"state": resume.stream}
+    with open_source(source, **reading, labels="text", label_separator=separator, **fresh) as stream:
+        if resume is None:
+            known = check_labels(labels_in(stream, separator)) if labels is None else labels
+            clf = spec.make_multilabel(known, separator)
+        else:
+            clf = resume.classifier
+            clf.label_separator = separator
         traces, width, asked, wrong, questions = list[MultiLabelTrace](), 0, 0, 0, 0
         for batch in stream:
             width = max(width, batch.X.shape[1])
@@ -127,12 +155,14 @@ def play_label_sets(
                 progress(Progress(seen, asked, right, perf_counter() - began, stream.share_read()))
         if not traces:
             raise InvalidInput(f"{stream.name!r} has no events.")
+        model = LabelSetModel(clf, stream.state(), spec.about() if resume is None else resume.about)
+        if save is not None:
+            model.save(save)
         return LabelSetResult(
             name=stream.name,
-            classifier=clf,
-            algorithm=spec.about(),
+            model=model,
             trace=MultiLabelTrace.join(traces),
-            preparation=prepare(stream, clf),
+            preparation=describe_preparation(stream, clf),
             features=width,
             seconds=perf_counter() - began,
             bad_lines=stream.bad_lines,
@@ -150,6 +180,11 @@ def _play(clf: MultiLabelClassifier, batch: Batch, width: int, stream: Stream) -
         return clf.run(batch.to_width(wide), sets, times=batch.times)
     except InvalidInput as error:
         raise InvalidInput(f"{stream.name!r}, from event {batch.first_row + 1:,} on: {error}") from None
+    except MemoryError:
+        raise InvalidInput(
+            f"{stream.name!r} has {width:,} features for each of {len(clf.labels):,} labels, more than the memory "
+            "has room for; name an algorithm that keeps less of each, such as PAA-I, or leave out rare labels."
+        ) from None
 
 
 def _sets_of(batch: Batch, stream: Stream) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,8 @@ class Predictions(NamedTuple):
 
     columns: dict[str, np.ndarray]
     """By name: ``event``, the number of the event from 1; ``file``, ``line`` and ``id``, if it has them; ``label``, the
-    predicted one; ``score``, how far it lies towards the second of two classes, or the best score minus the second."""
+    predicted one; ``score``, how far it lies towards the second of two classes, or the best score minus the second. Of
+    label sets ``labels`` is there in place of these two."""
     probabilities: np.ndarray
     """The probability of each class."""
     reasons: list[list[tuple[Any, float]]] | None
@@ -43,6 +44,8 @@ class Predictor:
 
     Attributes
     ----------
+    separator : str
+        What stands between the labels of an event, where they are sets (``LabelSetPredictor``).
     events : int
         How many events were predicted so far.
     labeled, right : int
@@ -62,21 +65,20 @@ class Predictor:
     ['spam'] ['win']
     """
 
+    separator = ""
+
     def __init__(self, model: Model, source: Any, *, explain: int = 0, **reading: Any) -> None:
-        self.classifier, self.explain = model.classifier, explain
-        self.classes = self.classifier.classes_
+        self.classifier: Any = model.classifier
+        self.explain = explain
+        self.classes: list[Any] = self.classifier.classes_.tolist()
+        self._words = frozenset(map(word_of, self.classes))
+        kind = LABEL_KINDS.get(self.classifier.classes_.dtype.kind, "text")
+        reading.setdefault("labels", model.stream.get("labels") or kind)
+        self._open(source, model.stream, classes=self.classes, keep_rows=explain > 0, **reading)
+
+    def _open(self, source: Any, state: Any, **reading: Any) -> None:
         self.events = self.labeled = self.right = 0
-        self._words = frozenset(map(word_of, self.classes.tolist()))
-        reading.setdefault("labels", model.stream.get("labels") or LABEL_KINDS.get(self.classes.dtype.kind, "text"))
-        self.stream: Stream = open_source(
-            source,
-            **reading,
-            classes=self.classes.tolist(),
-            state=model.stream,
-            frozen=True,
-            origins=True,
-            keep_rows=explain > 0,
-        )
+        self.stream: Stream = open_source(source, **reading, state=state, frozen=True, origins=True)
 
     def __enter__(self) -> Predictor:
         return self
@@ -94,26 +96,35 @@ class Predictor:
     def left_out(self) -> list[str]:
         """The fields of the file that the model does not know, label and id aside."""
         names = list(self.stream.first_values)
-        known = set(getattr(self.classifier, "fields_", ()))
+        known = set(self._fields)
         known |= {name.split(".")[0] for name in known} | {f.name for f in self.stream.fields if f.kind == "label"}
         return [name for name in names if name not in known and name != find_id(names)]
 
+    @property
+    def _fields(self) -> Iterable[str]:
+        """The names of the fields that the model knows."""
+        return getattr(self.classifier, "fields_", ())
+
     def _predict(self, batch: Batch) -> Predictions:
+        X = self._rows_of(batch)
+        labels = self.classifier.predict(X)
+        self._count(labels, batch.y)
+        columns = {**self._number(batch), "label": labels, "score": self._score(X)}
+        reasons = self._reasons(batch, X, labels) if self.explain else None
+        return Predictions(columns, self.classifier.predict_proba(X), reasons)
+
+    def _rows_of(self, batch: Batch) -> Any:
+        """The events of a batch, as wide as the model."""
         clf = self.classifier
         if clf.n_features_in_ < batch.X.shape[1]:  # numbered features never seen, of which nothing was learned
             clf.widen(batch.X.shape[1])
-        X = batch.to_width(clf.n_features_in_)
-        labels = clf.predict(X)
-        self._count(labels, batch.y)
+        return batch.to_width(clf.n_features_in_)
+
+    def _number(self, batch: Batch) -> dict[str, np.ndarray]:
+        """The numbers of the events of a batch, and where they come from."""
         first = self.events + 1
-        self.events += len(labels)
-        columns = {
-            "event": np.arange(first, self.events + 1),
-            **batch.origins,
-            "label": labels,
-            "score": self._score(X),
-        }
-        return Predictions(columns, clf.predict_proba(X), self._reasons(batch, X, labels) if self.explain else None)
+        self.events += batch.X.shape[0]
+        return {"event": np.arange(first, self.events + 1), **batch.origins}
 
     def _score(self, X: Any) -> np.ndarray:
         scores: np.ndarray = self.classifier.decision_function(X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from inspect import signature
@@ -10,16 +9,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from askance.errors import InvalidInput, InvalidType, ModelFileError
+from askance.errors import InvalidInput, InvalidType
 from askance.learner.base import not_fitted_yet
 from askance.learner.budget import Budget
 from askance.learner.compiled import check_explore
 from askance.learner.labels import MISSING
 from askance.learner.make import settings_of
 from askance.learner.multilabel.label_sets import check_labels, read_label_sets, read_set, unknown_label
-from askance.learner.multilabel.questions import QuestionEvents, QuestionLayout, QuestionLearner
+from askance.learner.multilabel.model_per_label import ModelPerLabel
+from askance.learner.multilabel.questions import (
+    Interleaved,
+    Marked,
+    QuestionEvents,
+    QuestionLayout,
+    QuestionLearner,
+    keeps_numbers_by_feature,
+)
 from askance.learner.multilabel.reader import EventReader
 from askance.learner.multilabel.trace import MultiLabelTrace, sets_of
+from askance.learner.presets import is_auto
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.trace import Decision
 
@@ -33,7 +41,7 @@ class MultiLabelClassifier:
     Parameters
     ----------
     update : UpdateRule, optional
-        How each label is learned: a rule whose numbers belong to single features (PAA, D-ADA, D-AMD, SOAL-diag, ...).
+        How each label is learned: any rule with one weight vector for two classes.
     query : QueryRule, optional
         The probability of asking a question.
     budget : int, float or Budget, optional
@@ -103,9 +111,11 @@ class MultiLabelClassifier:
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by name, before the first event (scikit-learn's contract)."""
-        if self.has_begun:
-            raise InvalidInput("the parameters cannot be changed once learning has begun; make another classifier.")
+        """Change parameters by name (scikit-learn's contract); once learning has begun, only the budget."""
+        if self.has_begun and params.keys() - {"budget"}:
+            raise InvalidInput(
+                "once learning has begun, only the budget can be changed; make another classifier for the rest."
+            )
         for name, value in params.items():
             if name not in signature(type(self)).parameters:
                 raise InvalidInput(f"{type(self).__name__} has no parameter {name!r}.")
@@ -119,7 +129,7 @@ class MultiLabelClassifier:
         if self.label_separator is not None and (not isinstance(self.label_separator, str) or not self.label_separator):
             raise InvalidType(f'label_separator is a text such as ";", got {self.label_separator!r}.')
         self._new_reader().check_rules()
-        self._new_learner().check_rules()
+        self._new_learner(1).check_rules()
 
     def _new_reader(self) -> EventReader:
         return EventReader(
@@ -127,9 +137,12 @@ class MultiLabelClassifier:
             random_state=0, fields=self.fields, na_values=self.na_values,
         )  # fmt: skip
 
-    def _new_learner(self) -> QuestionLearner:
+    def _new_learner(self, n_labels: int) -> QuestionLearner:
+        rule = self.update
+        if rule is not None and not self._is_interleaved:
+            rule = ModelPerLabel(rule, n_labels)
         return QuestionLearner(
-            update=self.update, query=self.query, budget=self.budget, classes=[False, True],
+            update=rule, query=self.query, budget=self.budget, classes=[False, True],
             random_state=self.random_state, explore=self.explore, max_pending=self.max_pending,
             max_pending_age=self.max_pending_age,
         )  # fmt: skip
@@ -141,12 +154,19 @@ class MultiLabelClassifier:
         """Whether it has seen an event."""
         return hasattr(self, "labels_")
 
-    def _parts(self) -> tuple[EventReader, QuestionLearner]:
-        """The two parts; new ones before the first event, which ``_keep`` makes those of the model."""
+    def _reader_now(self) -> EventReader:
+        """Reads events; a new one before the first event, which ``_keep`` makes that of the model."""
         if self.has_begun:
-            return self._reader, self._learner
+            return self._reader
         self.check_rules()
-        return self._new_reader(), self._new_learner()
+        return self._new_reader()
+
+    def _learner_for(self, labels: tuple[Any, ...]) -> QuestionLearner:
+        """Learns these labels; a new one before the first event, which ``_keep`` makes that of the model."""
+        if not self.has_begun:
+            return self._new_learner(len(labels))
+        self._reader.budget = self._learner.budget = self.budget  # which may have been changed
+        return self._learner
 
     def _keep(self, reader: EventReader, learner: QuestionLearner, labels: tuple[Any, ...]) -> None:
         self._reader, self._learner, self.labels_ = reader, learner, labels
@@ -165,12 +185,16 @@ class MultiLabelClassifier:
             )
         return labels
 
+    @property
+    def _is_interleaved(self) -> bool:
+        return not isinstance(self.update, UpdateRule) or keeps_numbers_by_feature(self.update)
+
     def _layout(self, labels: tuple[Any, ...]) -> QuestionLayout:
-        return QuestionLayout(len(labels), self.intercept)
+        return (Interleaved if self._is_interleaved else Marked)(len(labels), self.intercept)
 
     def _read(self, X: Any, Y: Any) -> tuple[QuestionEvents, np.ndarray, QuestionLearner, np.ndarray | None]:
         """Check events and label sets, and begin if these are the first. If a check fails, nothing has begun."""
-        reader, learner = self._parts()
+        reader = self._reader_now()
         opened, sets, n_events = reader.open(X, Y)
         labels, answers = read_label_sets(sets, self._known_labels(), self.label_separator)
         if len(answers) != n_events:
@@ -178,6 +202,7 @@ class MultiLabelClassifier:
         if not n_events:
             raise InvalidInput("X has no events.")
         events = reader.take(opened, Y)
+        learner = self._learner_for(labels)
         questions = QuestionEvents(events, reader.n_features_in_, self._layout(labels), reader.preparation)
         learner.make_room(questions.width)
         self._keep(reader, learner, labels)
@@ -213,7 +238,7 @@ class MultiLabelClassifier:
         """
         explore = explore if explore is None else check_explore(explore)
         labels = self._labels_for_one()
-        reader, learner = self._parts()
+        reader, learner = self._reader_now(), self._learner_for(labels)
         block, when = reader.take_one(x, time)
         layout = self._layout(labels)
         learner.make_room(layout.width(reader.n_features_in_))
@@ -250,7 +275,7 @@ class MultiLabelClassifier:
         labels = self._labels_for_one()
         answers = self._answers_of_one(y, labels)
         weights = self._weights_of_one(weight, labels)
-        reader, learner = self._parts()
+        reader, learner = self._reader_now(), self._learner_for(labels)
         block = reader.take_answered(x)
         layout = self._layout(labels)
         learner.make_room(layout.width(reader.n_features_in_))
@@ -338,7 +363,7 @@ class MultiLabelClassifier:
     def _questions_about(self, X: Any) -> QuestionEvents:
         if not self.has_begun:
             raise not_fitted_yet("this MultiLabelClassifier has not seen any event yet; call run, ask or fit first.")
-        events = self._reader.look(X)
+        events = self._reader.transform(X)
         return QuestionEvents(events, self._reader.n_features_in_, self._layout(self.labels_), self._reader.preparation)
 
     def _rows(self, array: np.ndarray) -> np.ndarray:
@@ -366,59 +391,49 @@ class MultiLabelClassifier:
 
     @property
     def coef_(self) -> np.ndarray:
-        """The weights, a row per label, the constant's left out."""
+        """The weights, a row per label, the constant's left out; of ``auto`` those of each label's leader."""
         return self._weights()[int(self.intercept) :].T
 
     @property
     def intercept_(self) -> np.ndarray:
-        """The weights of the constant; zero without one."""
-        return self._weights()[0] if self.intercept else np.zeros(len(self.labels_))
+        """The weights of the constant, zero without one, less the threshold of rules that have one."""
+        constant = self._weights()[0] if self.intercept else np.zeros(len(self.labels_))
+        return constant + self._learner.intercept_
 
     def _weights(self) -> np.ndarray:
         if not self.has_begun:
             raise AttributeError("coef_ and intercept_ exist once the classifier has seen an event.")
-        return self._learner.coef_[0].reshape(-1, len(self.labels_))
+        return self._layout(self.labels_).weights(self._learner.coef_)
+
+    def report(self) -> dict[Any, Any]:
+        """The report on each label (``auto``): who leads, since when, how good it is."""
+        if not hasattr(self.update, "report"):
+            raise InvalidInput(f"{type(self.update).__name__} has no report; auto has one for each label.")
+        if not self.has_begun:
+            raise not_fitted_yet("there is nothing to report before the first event.")
+        return dict(zip(self.labels_, self._learner.reports(), strict=True))
 
     # --- files ---------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that ``MultiLabelClassifier.load`` reads: no pickle, versioned, checked."""
-        from askance.learner.files import describe, save, to_bytes
+        from askance.learner.multilabel.files import save_label_sets
 
-        if not self.has_begun:
-            raise not_fitted_yet("there is nothing to save before the first event.")
-        own = ("intercept", "label_separator", "normalize", "n_features")
-        document = {"labels": describe(list(self.labels_)), **{name: getattr(self, name) for name in own}}
-        save(
-            self._learner,
-            path,
-            label_sets=np.frombuffer(json.dumps(document).encode(), np.uint8),
-            reader=np.frombuffer(to_bytes(self._reader), np.uint8),
-        )
+        save_label_sets(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MultiLabelClassifier:
-        """Read a classifier that ``save`` wrote. It goes on exactly where the saved one stood."""
-        from askance.learner.files import from_bytes, read, revive
+        """Read a classifier that ``save``, or ``askance run --save``, wrote. It goes on where the saved one stood."""
+        from askance.learner.multilabel.files import read_label_set_model
 
-        learner, arrays = read(path, QuestionLearner)
-        try:
-            document = json.loads(arrays["label_sets"].tobytes())
-            reader, _ = from_bytes(arrays["reader"].tobytes(), str(path), EventReader)
-            labels = check_labels(revive(document.pop("labels")).tolist())
-            shared = ("update", "query", "budget", "random_state", "explore", "max_pending", "max_pending_age")
-            clf = cls(
-                labels=labels, fields=reader.fields, na_values=reader.na_values, **document,
-                **{name: getattr(learner, name) for name in shared},
-            )  # fmt: skip
-            clf.check_rules()
-            fits = learner.n_features_in_ >= clf._layout(labels).width(reader.n_features_in_)
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
-        if not fits:
-            raise ModelFileError(f"{str(path)!r}: its model is too narrow for its labels.")
-        clf._keep(reader, learner, labels)
-        return clf
+        return read_label_set_model(path)[0]
+
+
+def parameters_for_sets(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an algorithm that learns label sets: the objective of ``auto`` is then F1, for most labels of
+    most events are a clear no, and a wrong yes costs as much as a wrong no."""
+    is_open = is_auto(name) and not parameters.keys() & {"objective", "costs"}
+    return {**({"objective": "f1"} if is_open else {}), **parameters}
 
 
 def make_multilabel(
@@ -429,11 +444,11 @@ def make_multilabel(
     Parameters
     ----------
     name : str
-        A name or alias of ``askance.algorithms()`` for two classes, such as "D-ADA", "D-AMD" or "PAA-I".
+        A name or alias of ``askance.algorithms()`` for two classes, such as "D-ADA" or "PAA-I", or "auto".
     labels, label_separator
         As for ``MultiLabelClassifier``.
     **parameters
-        As for ``make``.
+        As for ``make``; the objective of "auto" is "f1" unless given.
 
     Examples
     --------
@@ -444,7 +459,7 @@ def make_multilabel(
     """
     if "classes" in parameters:
         raise InvalidType("the classes of each label are yes and no; name the labels with labels=.")
-    settings = settings_of(name, parameters)
+    settings = settings_of(name, parameters_for_sets(name, parameters))
     clf = MultiLabelClassifier(labels=labels, label_separator=label_separator, **settings)
     clf.check_rules()
     return clf

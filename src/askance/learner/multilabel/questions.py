@@ -1,56 +1,71 @@
 """Questions: an event with K possible labels is K events of two classes, played one after the other.
 
-Question k of an event has the event's features in columns of its own: feature j of label k is column j K + k, so that
-the numbers of a feature lie side by side for all labels, and a wider stream adds columns at the end. With an intercept
-label k's constant is column k, and the features follow. A rule that reads and writes the numbers of an event's own
-features alone thus learns K models that know nothing of each other, in the one loop, with the one budget, the tickets
-and the random numbers that a single model has; the t-th event owns K random numbers.
+They are played in the one loop, with the one budget, the tickets and the random numbers that a single model has; the
+t-th event owns K random numbers. Each label has a model that knows nothing of the others, in one of two layouts:
+
+``Interleaved``, for rules that read and write the numbers of an event's own features alone: question k has the event's
+features in columns of its own, feature j of label k in column j K + k, so that the numbers of a feature lie side by
+side for all labels, and a wider stream adds columns at the end. With an intercept label k's constant is column k, and
+the features follow.
+
+``Marked``, for all others: ``ModelPerLabel`` keeps a model for each label, and a question begins with an entry that
+names its label. With an intercept the constant is column 0, and the features follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from askance.compile import specialise
 from askance.errors import IncompatibleRules, InvalidInput
 from askance.learner.budget import Budget
-from askance.learner.compiled import combine
+from askance.learner.compiled import CompiledLearner
 from askance.learner.events import MOST_FEATURES, Events, Preparation, in_pieces, room_for
 from askance.learner.labels import MISSING
 from askance.learner.loop import MISTAKES, Block
+from askance.learner.multilabel.model_per_label import ModelPerLabel, model_of
 from askance.learner.query import MistakeDrivenMargin
+from askance.learner.rule import UpdateRule
 from askance.learner.stream_classifier import StreamClassifier
+from askance.learner.tickets import PendingEvent
 from askance.learner.trace import Decision
 
 NO_AND_YES = np.array([False, True])
 ENTRIES_AT_ONCE = 1 << 20
 
 
-def spread(
+def repeat_per_label(
     starts: np.ndarray,
     columns: np.ndarray,
     values: np.ndarray,
     n_labels: int,
     has_constant: bool,
+    is_marked: bool,
     new_starts: np.ndarray,
     new_columns: np.ndarray,
     new_values: np.ndarray,
 ) -> None:
     """The questions of events, label by label; the constant comes last, as in a model of one label."""
-    shift = 1 if has_constant else 0
+    first = 1 if has_constant else 0
+    stride = 1 if is_marked else n_labels
     place, row = 0, 0
     new_starts[0] = 0
     for t in range(starts.size - 1):
         for label in range(n_labels):
+            own = 0 if is_marked else label
+            if is_marked:
+                new_columns[place] = label
+                new_values[place] = 0.0
+                place += 1
             for i in range(starts[t], starts[t + 1]):
-                new_columns[place] = (columns[i] + shift) * n_labels + label
+                new_columns[place] = (columns[i] + first) * stride + own
                 new_values[place] = values[i]
                 place += 1
             if has_constant:
-                new_columns[place] = label
+                new_columns[place] = own
                 new_values[place] = 1.0
                 place += 1
             row += 1
@@ -58,28 +73,63 @@ def spread(
 
 
 class QuestionLayout:
-    """Which column a feature has in each label's model."""
+    """Where the models of the labels keep the numbers of a feature, and what questions look like."""
+
+    is_marked: ClassVar[bool]
+    """Whether a question begins with an entry for its label."""
 
     def __init__(self, n_labels: int, has_constant: bool) -> None:
         self.n_labels, self.has_constant = n_labels, bool(has_constant)
 
     def width(self, n_features: int) -> int:
-        """How many columns all models have together."""
-        width = (n_features + self.has_constant) * self.n_labels
-        if width > MOST_FEATURES:
-            raise InvalidInput(
-                f"{n_features:,} features for each of {self.n_labels:,} labels are {width:,} numbers; at most "
-                f"{MOST_FEATURES:,} are possible: hash the features, or leave out rare labels."
-            )
-        return width
+        """How many columns questions have."""
+        raise NotImplementedError
+
+    def weights(self, coefficients: np.ndarray) -> np.ndarray:
+        """The weights, a row per feature and a column per label, from those of the model of all."""
+        raise NotImplementedError
 
     def questions(self, block: Block) -> Block:
         """The questions of the events of a block."""
         n_events = len(block.starts) - 1
-        entries = int(block.starts[-1] - block.starts[0]) + self.has_constant * n_events
+        entries = int(block.starts[-1] - block.starts[0]) + (self.has_constant + self.is_marked) * n_events
         new = room_for(n_events * self.n_labels, entries * self.n_labels)
-        specialise(spread)(*block, self.n_labels, self.has_constant, *new)
+        specialise(repeat_per_label)(*block, self.n_labels, self.has_constant, self.is_marked, *new)
         return new
+
+    def _check(self, n_features: int) -> None:
+        numbers = (n_features + self.has_constant) * self.n_labels
+        if numbers > MOST_FEATURES:
+            raise InvalidInput(
+                f"{n_features:,} features for each of {self.n_labels:,} labels are {numbers:,} numbers; at most "
+                f"{MOST_FEATURES:,} are possible: hash the features, or leave out rare labels."
+            )
+
+
+class Interleaved(QuestionLayout):
+    """Feature j of label k is column j K + k."""
+
+    is_marked: ClassVar = False
+
+    def width(self, n_features: int) -> int:
+        self._check(n_features)
+        return (n_features + self.has_constant) * self.n_labels
+
+    def weights(self, coefficients: np.ndarray) -> np.ndarray:
+        return coefficients[0].reshape(-1, self.n_labels)
+
+
+class Marked(QuestionLayout):
+    """Feature j is column j of each label's model, and a question begins with the number of its label."""
+
+    is_marked: ClassVar = True
+
+    def width(self, n_features: int) -> int:
+        self._check(n_features)
+        return n_features + self.has_constant
+
+    def weights(self, coefficients: np.ndarray) -> np.ndarray:
+        return coefficients.T
 
 
 class QuestionEvents(Events):
@@ -93,10 +143,15 @@ class QuestionEvents(Events):
     def blocks(self, preparation: Preparation) -> Iterator[tuple[slice, Block]]:
         n_labels = self._layout.n_labels
         for which, block in self._events.blocks(self._preparation):
-            longest = int(np.diff(block.starts).max(initial=0)) + 1
+            longest = int(np.diff(block.starts).max(initial=0)) + 2
             most = max(1, ENTRIES_AT_ONCE // (longest * n_labels))
             for piece, part in in_pieces(iter([(which, block)]), most):
                 yield slice(piece.start * n_labels, piece.stop * n_labels), self._layout.questions(part)
+
+
+def keeps_numbers_by_feature(update: UpdateRule) -> bool:
+    """Whether all that a rule knows is in the numbers of single features, so that labels can lie interleaved."""
+    return update.is_local and not update.start(1, 2).extra.size
 
 
 class QuestionLearner(StreamClassifier):
@@ -106,17 +161,11 @@ class QuestionLearner(StreamClassifier):
 
     def check_rules(self) -> None:
         super().check_rules()
-        rules = combine(*self._given()[:6])
-        if not rules.update.is_local or rules.update.start(1, 2).extra.size:
-            raise IncompatibleRules(
-                f"{type(rules.update).__name__} cannot learn several labels side by side: what it keeps is not each "
-                "label's own. Take a rule that keeps its numbers feature by feature, such as PAA-I, D-ADA, D-AMD or "
-                "SOAL-diag."
-            )
+        rules = self._rules()
         if rules.update.keeps_vector_per_class(2):
             raise IncompatibleRules(
-                f"{type(rules.update).__name__}(per_class=True) keeps two weight vectors where a label needs one; take "
-                "the form for two classes, whose name has no M before it, such as PAA-I or D-ADA."
+                f"{type(rules.update.innermost).__name__}(per_class=True) keeps two weight vectors where a label needs "
+                "one; take the form for two classes, whose name has no M before it, such as PAA-I or D-ADA."
             )
         if isinstance(rules.query, MistakeDrivenMargin):
             raise IncompatibleRules(
@@ -161,6 +210,18 @@ class QuestionLearner(StreamClassifier):
                 compiled.parameters.update, self._state, self._recent, block, answers[which], weights[which],
                 weights[which],
             )  # fmt: skip
+
+    def reports(self) -> list[Any]:
+        """The report of each label's model, where the rule has one."""
+        update = self._rules().update
+        assert isinstance(update, ModelPerLabel)
+        return [update.update.report(model, self.classes_) for model in update.models(self._state)]  # type: ignore[attr-defined]
+
+    def _take_back(self, compiled: CompiledLearner, event: PendingEvent, answer: int) -> None:
+        update = compiled.update
+        if isinstance(update, ModelPerLabel) and event.columns.size > 1:
+            model = model_of(self._state, int(event.columns[0]))
+            update.update.take_back(model, answer, event.predicted, event.probability)
 
     def scores(self, questions: QuestionEvents) -> tuple[np.ndarray, np.ndarray]:
         """The prediction and the scores of each question."""

@@ -61,13 +61,13 @@ class EventReader(StreamClassifier):
         row = self._raw_event(x)
         return (self._one_event(x) if row is None else self._answered_event(row))[1]
 
-    def look(self, X: Any) -> Events:
+    def transform(self, X: Any) -> Events:
         """Several events that are only predicted."""
         raw = self._raw_events(X)
         if raw is None:
             return read_events(self._check_rows(X, reset=False))
-        from askance.features.raw import look
+        from askance.features.raw import transform
 
         self._match_fields(raw)
         self._check_any_is_known(raw)
-        return read_events(self._as_wide_as_the_model(look(self._features, raw)))
+        return read_events(self._as_wide_as_the_model(transform(self._features, raw)))
