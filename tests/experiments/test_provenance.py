@@ -1,5 +1,6 @@
 """An edit of whatever decides a number changes the keys of the results file; other edits do not."""
 
+import ast
 import importlib.metadata
 import json
 import os
@@ -13,7 +14,7 @@ from tests.experiments.streams import blobs, table
 
 from askance.experiments import Table
 from askance.experiments.play import Conditions, Play
-from askance.experiments.provenance import PACKAGE, digest_code, follow_imports
+from askance.experiments.provenance import PACKAGE, _read, digest_code, follow_imports
 from askance.experiments.results_cache import ResultsCache, ResultsFile
 
 PLAY = "askance.experiments.play"
@@ -158,3 +159,21 @@ def test_a_comparison_after_an_edit_of_a_metric_shows_new_numbers(package, tmp_p
     assert compare() == first
     edit(package / "metrics" / "counts.py", "1.0 - self.mistakes() / events", "0.5 - self.mistakes() / events")
     assert compare() == pytest.approx([mean - 0.5 for mean in first])
+
+
+class ParsesWhenCollected:
+    """Garbage whose finalizer parses, as the log of a lost task does when it formats a traceback."""
+
+    def __init__(self):
+        self.cycle = self
+
+    def __del__(self):
+        ast.parse("one = 1")
+
+
+def test_code_is_read_whatever_garbage_is_collected_meanwhile():
+    wanted = digest_code(PLAY)
+    for _ in range(20):
+        ParsesWhenCollected()
+        _read.cache_clear()
+        assert digest_code(PLAY) == wanted

@@ -10,7 +10,6 @@ from tests.experiments.streams import blobs
 from askance.experiments import Candidate, Sweep
 from askance.experiments.search import (
     DELTA,
-    SCALE_PARAMETERS,
     FoundScale,
     ScaleParameter,
     asks_at_random,
@@ -100,7 +99,7 @@ def test_a_rule_that_jumps_past_the_ratio_gives_the_nearest():
 
 
 def test_the_search_stays_in_the_range_of_the_letter():
-    scale_parameter = SCALE_PARAMETERS[query.Entropy]
+    scale_parameter = scale_parameter_for(query.Entropy)
     _, tried = play(lambda scale: 0.3, [0.01, 0.9], scale_parameter)
     assert min(tried) >= scale_parameter.lowest * (1 - 1e-9)
     assert max(tried) < 0.5

@@ -8,7 +8,7 @@ from scipy import stats
 
 from askance.experiments.curves import mean_ranks_left_out
 from askance.experiments.results import Results, TunedSetting
-from askance.experiments.statistics import lines, mean_ranks, p_value, places_left_out, rank_table, shared_places
+from askance.experiments.statistics import find_shared_places, lines, mean_ranks, p_value, places_left_out, rank_table
 
 
 def results(values, metric="f1", reached=(), targets=(0.1,)):
@@ -123,7 +123,7 @@ def test_mean_ranks_go_over_what_all_reached():
     assert [by_name[name].rank for name in "ABC"] == [3.0, 2.0, 1.0]  # at 0.2 alone; A was first at 0.1
     assert by_name["D"].rank is None
     assert by_name["A"].by_cell == {("set", 0.1): 1.0, ("set", 0.2): 3.0}
-    assert shared_places(list(by_name.values())) == [("set", 0.2)]
+    assert find_shared_places(list(by_name.values())) == [("set", 0.2)]
     assert places_left_out(list(by_name.values())) == {("set", 0.1): ["C"]}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from askance.experiments.results import Results
 from askance.experiments.search import asks_at_random
-from askance.experiments.statistics import Line, Ranking, lines, places_left_out, shared_places
+from askance.experiments.statistics import Line, Ranking, find_shared_places, lines, places_left_out
 from askance.metrics.format import in_digits
 from askance.metrics.register import metric_of
 
@@ -75,9 +75,9 @@ def curves(results: Results, metric: str, dataset: str | None = None) -> tuple[l
 def value_range(drawn: list[CandidateCurve], references: list[Line], metric: str) -> tuple[float, float]:
     """The range of the vertical axis: all means and all bands, within what the metric can be."""
     points = [line for curve in drawn for line in curve.points]
-    spread = [(line.mean, line.std if line.reached else 0.0) for line in points]  # hollow ones have no band
-    spread += [(line.mean, 0.0) for line in references]
-    edges = np.array([[mean - std, mean + std] for mean, std in spread])
+    means = [(line.mean, line.std if line.reached else 0.0) for line in points]  # hollow ones have no band
+    means += [(line.mean, 0.0) for line in references]
+    edges = np.array([[mean - std, mean + std] for mean, std in means])
     low, high = float(edges.min()), float(edges.max())
     room = max(high - low, 1e-3 * max(1.0, abs(high)))
     low, high = low - 0.04 * room, high + 0.04 * room
@@ -111,7 +111,7 @@ def mean_ranks_left_out(results: Results, rankings: Sequence[Ranking]) -> str:
     nowhere = [row.candidate for row in rankings if not row.by_cell]
     parts = [f"{place_name(place)} (not reached by {', '.join(names)})" for place, names in left_out.items()]
     sentences = []
-    if left_out and shared_places(rankings):
+    if left_out and find_shared_places(rankings):
         sentences.append(f"Mean ranks leave out {'; '.join(parts)}.")
     elif left_out:
         sentences.append(f"There are no mean ranks, since nothing was reached by all: {'; '.join(parts)}.")
@@ -122,8 +122,8 @@ def mean_ranks_left_out(results: Results, rankings: Sequence[Ranking]) -> str:
 
 def mean_and_deviation(line: Line) -> str:
     """A mean with its standard deviation, if there is more than one play to have one."""
-    spread = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
-    return f"{number(line.mean)} ± {spread}" if line.plays > 1 else number(line.mean)
+    deviation = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
+    return f"{number(line.mean)} ± {deviation}" if line.plays > 1 else number(line.mean)
 
 
 def number(value: float) -> str:

@@ -139,8 +139,8 @@ def _draw(
         panel.fill_between(
             _across(on, x), mean - std, mean + std, color=LIGHT[curve.style.colour], alpha=0.13, linewidth=0
         )
-        panel.plot(_across(on, x), mean, label=curve.candidate, **_look(curve.style))
-        hollow = _look(curve.style) | {
+        panel.plot(_across(on, x), mean, label=curve.candidate, **_line_style(curve.style))
+        hollow = _line_style(curve.style) | {
             "linestyle": "", "markerfacecolor": "white", "markeredgecolor": LIGHT[curve.style.colour]
         }  # fmt: skip
         panel.plot(_across(off, x), [line.mean for line in off], **hollow)
@@ -154,7 +154,7 @@ def _across(points: Sequence[Line], x: str) -> np.ndarray:
     return np.array([line.ratio if x == "ratio" else line.labels for line in points])
 
 
-def _look(style: Style) -> dict[str, Any]:
+def _line_style(style: Style) -> dict[str, Any]:
     return {
         "color": LIGHT[style.colour], "linewidth": 1.7, "linestyle": (0, (4, 2.2)) if style.is_dashed else "-",
         "marker": SHAPES[style.marker], "markersize": 4.8, "markeredgecolor": "white", "markeredgewidth": 0.7,
@@ -206,7 +206,7 @@ def _names_at_the_end(panel: Any, drawn: list[CandidateCurve], references: list[
         colour = LIGHT[style.colour] if style else QUIET
         panel.plot([across, 1.025, 1.035], [height, place, place], color=colour, linewidth=0.7, alpha=0.7, **beyond)
         if style:
-            panel.plot([1.035, 1.06, 1.085], [place] * 3, markevery=[1], **_look(style), **beyond)
+            panel.plot([1.035, 1.06, 1.085], [place] * 3, markevery=[1], **_line_style(style), **beyond)
         else:
             panel.plot([1.035, 1.085], [place] * 2, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)), **beyond)
         panel.annotate(

@@ -60,7 +60,7 @@ class PlayCosts:
     costs: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=25)))
     searches: dict[str, Average] = field(default_factory=lambda: defaultdict(Average))
     busy: float = 0.0
-    looks: deque[tuple[float, float, int]] = field(default_factory=deque)
+    readings: deque[tuple[float, float, int]] = field(default_factory=deque)
 
     def count_play(self, label: str, seconds: float) -> None:
         """A play of this candidate took so long."""
@@ -75,7 +75,7 @@ class PlayCosts:
         known = [fmean(costs) for costs in self.costs.values()]
         return fmean(known) if known else None
 
-    def look(self, stage: str, ahead: list[tuple[str, float]], workers: int) -> SweepProgress:
+    def report(self, stage: str, ahead: list[tuple[str, float]], workers: int) -> SweepProgress:
         """The progress, given how many plays of which candidates lie ahead, and how many processes play them."""
         plays = sum(count for _, count in ahead)
         remaining: float | None = 0.0
@@ -92,10 +92,10 @@ class PlayCosts:
         Sending and deciding takes time, and so does whatever else the machine is busy with.
         """
         now = monotonic()
-        self.looks.append((now, self.busy, workers))
-        while self.looks[0][2] != workers or (now - self.looks[0][0] > WINDOW and len(self.looks) > 2):
-            self.looks.popleft()
-        began, busy, _ = self.looks[0]
+        self.readings.append((now, self.busy, workers))
+        while self.readings[0][2] != workers or (now - self.readings[0][0] > WINDOW and len(self.readings) > 2):
+            self.readings.popleft()
+        began, busy, _ = self.readings[0]
         if now - began < 0.5 or self.busy <= busy:
             return 1.0
         return min(max(workers * (now - began) / (self.busy - busy), 1.0), 20.0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import hashlib
 import importlib.metadata
 import json
@@ -85,10 +86,25 @@ def _files_of(module: str, package: Path) -> Iterator[Path]:
 @functools.lru_cache(maxsize=1000)
 def _read(path: Path, changed: int) -> SourceFile:
     """Read a file; ``changed``, when it was last written, is there for the cache."""
-    tree = ast.parse(path.read_bytes())
+    tree = _parse(path.read_bytes())
     imports: list[str] = []
     _strip(tree, imports)
     return SourceFile(hashlib.blake2b(ast.dump(tree).encode(), digest_size=16).hexdigest(), tuple(imports))
+
+
+def _parse(source: bytes) -> ast.AST:
+    """Parse Python code while no garbage is collected.
+
+    CPython 3.11 counts how deep it is within a tree in one place for the whole process: where a collected object's
+    finalizer parses, too (a traceback that is formatted does), it ends in "AST constructor recursion depth mismatch".
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _strip(node: ast.AST, imports: list[str]) -> None:

@@ -207,10 +207,10 @@ def _means(results: Results, dataset: str) -> str:
         if line.note
     )
     several = results.about(dataset)["permutations"] > 1
-    spread = "mean ± standard deviation" if several else "one permutation"
+    shown = "mean ± standard deviation" if several else "one permutation"
     same = "≈: not significantly worse than the best, p ≥ 0.05. " if several else ""
     return (
-        f"<section><h2>{escape(name_of(metric))}, {spread}</h2>"
+        f"<section><h2>{escape(name_of(metric))}, {shown}</h2>"
         f'<p class="how">Bold: the best. {same}In brackets: used another number of labels.</p>'
         f'<div class="scroll"><table><thead><tr><th>algorithm</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{f'<ul class=notes>{notes}</ul>' if notes else ''}</section>"

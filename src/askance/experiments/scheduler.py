@@ -80,7 +80,7 @@ class Scheduler:
         for task in tasks:
             self._start(task)
         if self._queue:
-            self._report(self._look()._replace(stage="compiling"))
+            self._report(self._progress()._replace(stage="compiling"))
         while self._queue or self._under_way:
             self._send()
             ended, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
@@ -92,7 +92,7 @@ class Scheduler:
                     self._send_again(sent)
                 else:
                     self._take(sent, results)
-            progress = self._look()
+            progress = self._progress()
             self._expect(progress)
             self._report(progress)
 
@@ -174,11 +174,11 @@ class Scheduler:
                 if not task.missing:
                     self._advance(task, self._results(task))
 
-    def _look(self) -> SweepProgress:
+    def _progress(self) -> SweepProgress:
         ahead = self.later()
         for task in self._tasks:
             expected = self._estimate.searches[task.kind].mean(task.expected) or task.expected
             ahead.append((task.label, max(len(task.missing), expected - task.played)))
         stages = {task.kind.split(":")[0] for task in self._tasks}
         stage = "choosing parameters" if "choose" in stages else "playing"
-        return self._estimate.look(stage, ahead, self._pool.workers)
+        return self._estimate.report(stage, ahead, self._pool.workers)

@@ -25,7 +25,7 @@ from askance.errors import InvalidParameter
 from askance.experiments.twins import is_committee, preset_of
 from askance.learner import query as q
 from askance.learner.auto import InverseSquareMargin
-from askance.learner.rule import QueryRule
+from askance.learner.rule import QueryRule, SearchRange
 
 TOLERANCE = 0.03
 MOST_SCALES = 16
@@ -60,16 +60,7 @@ class ScaleParameter:
 
 
 DELTA = ScaleParameter(("delta",))
-RATE = ScaleParameter(("rate",), lowest=1e-12, highest=1.0)
-SCALE_PARAMETERS: dict[type[QueryRule], ScaleParameter | None] = {
-    q.Always: None,
-    q.Random: RATE,
-    InverseSquareMargin: RATE,
-    q.DecreasingMargin: ScaleParameter(("delta",), start=1e4),
-    q.MistakeDrivenMargin: ScaleParameter(("delta",), start=0.1),
-    q.Entropy: ScaleParameter(("epsilon",), lowest=1e-12, highest=0.499, start=0.01),
-}
-"""For rules that declare no ``scales``, or whose search begins elsewhere (see ``scale_parameter_for``)."""
+RATE = ScaleParameter(("rate",), *q.Random.search)
 
 
 def parameters_of(algorithm: str) -> dict[str, Any]:
@@ -91,14 +82,17 @@ def scale_parameter_of(algorithm: str) -> ScaleParameter | None:
 
 
 def scale_parameter_for(rule: type[QueryRule]) -> ScaleParameter | None:
-    """What scales a query rule: the parameters that it declares as its ``scales``, or what ``SCALE_PARAMETERS`` has."""
-    for kind in rule.__mro__:
-        if kind in SCALE_PARAMETERS:
-            return SCALE_PARAMETERS[kind]
-    letters = tuple(field.name for field in fields(rule)[: rule.own_scales()])
+    """What scales a query rule: the parameters that it declares as its ``scales``, or else the first one, where it
+    declares a range to ``search``."""
+    if issubclass(rule, InverseSquareMargin):
+        return RATE  # of the committee's budget
+    search = getattr(rule, "search", SearchRange())
+    if search is None:
+        return None
+    letters = tuple(field.name for field in fields(rule)[: rule.own_scales() or hasattr(rule, "search")])
     if not letters:
-        raise InvalidParameter(f"{rule.__name__} has no scale to search; declare its scales, or add it to search.py.")
-    return ScaleParameter(letters)
+        raise InvalidParameter(f"{rule.__name__} has no scale to search; declare its scales, or a range to search.")
+    return ScaleParameter(letters, *search)
 
 
 def asks_at_random(algorithm: str) -> bool:
@@ -222,8 +216,8 @@ class RatioCurve:
         if len(near) < 3:
             return otherwise, 1.0
         middle, level = fmean(place for place, _ in near), fmean(off for _, off in near)
-        spread = sum((place - middle) ** 2 for place, _ in near)
-        slope = sum((place - middle) * (off - level) for place, off in near) / spread
+        squares = sum((place - middle) ** 2 for place, _ in near)
+        slope = sum((place - middle) * (off - level) for place, off in near) / squares
         slope = min(max(slope, 0.5), 8.0)
         return median(place - off / slope for place, off in near), slope
 

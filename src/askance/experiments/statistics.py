@@ -199,12 +199,12 @@ def rank_table(results: Results, metric: str | None = None) -> list[Ranking]:
                 ranks,
             )
         )
-    shared = shared_places(rankings)
+    shared = find_shared_places(rankings)
     rankings = [replace(row, rank=_mean_over(row.by_cell, shared)) for row in rankings]
     return sorted(rankings, key=lambda row: np.inf if row.rank is None else row.rank)
 
 
-def shared_places(rankings: Sequence[Ranking]) -> list[Place]:
+def find_shared_places(rankings: Sequence[Ranking]) -> list[Place]:
     """The data sets and targets that mean ranks go over: those of all candidates that have any."""
     ranked = [row.by_cell for row in rankings if row.by_cell]
     return [place for place in ranked[0] if all(place in places for places in ranked)] if ranked else []
@@ -212,7 +212,7 @@ def shared_places(rankings: Sequence[Ranking]) -> list[Place]:
 
 def places_left_out(rankings: Sequence[Ranking]) -> dict[Place, list[str]]:
     """The other ones that somebody reached, with those who did not."""
-    shared, ranked = shared_places(rankings), [row for row in rankings if row.by_cell]
+    shared, ranked = find_shared_places(rankings), [row for row in rankings if row.by_cell]
     places = sorted({place for row in ranked for place in row.by_cell if place not in shared})
     return {place: [row.candidate for row in ranked if place not in row.by_cell] for place in places}
 

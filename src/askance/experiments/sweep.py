@@ -74,7 +74,6 @@ class Sweep:
     settle_rates : bool, default True
         Do so with the rate of rules that ask at random as well, and at a budget let them ask a little more often than
         budget / events, so that they spend it. False takes the ratio itself as the rate, as the papers do.
-
     everything : bool, default False
         Record also the metrics that need scores or probabilities, and take longer.
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.experiments.load import Loaded, load
-from askance.learner.labels import MISSING, distinct_known_labels, encode, known_in
+from askance.learner.labels import MISSING, distinct_known_labels, encode, select_known
 from askance.stream.labels import refuse_quantities
 
 SCALES = ("auto", "none", "standard", "l2", "minmax")
@@ -114,7 +114,7 @@ class Table:
         else:
             loaded = load(source, running, **reading)
         named = [str(label) for label in reading.get("classes") or ()]
-        labels, is_known = known_in(loaded.y, named or None)
+        labels, is_known = select_known(loaded.y, named or None)
         name, y = loaded.name, np.asarray(labels)
         n_labels = len(y) if is_known is None else len(is_known)
         classes = distinct_known_labels(y, "y", named)

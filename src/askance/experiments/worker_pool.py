@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.engines.local import one_thread
 from askance.experiments.play import MODULE, Conditions, Play, TablePlayer, play_shared, room_per_worker, warm_up
 from askance.experiments.provenance import describe_code
@@ -28,7 +28,7 @@ class WorkerPool:
         What is played, and how.
     key : str
         A name for both.
-    engine : Engine
+    engine : WorkerEngine
         Who plays; with one local worker this process does. A cluster plays everything, from the first play on.
     algorithms : iterable of str
         The algorithms that will be played. One of the new processes compiles each of them; the others find the machine
@@ -42,7 +42,7 @@ class WorkerPool:
         table: Table,
         conditions: Conditions,
         key: str,
-        engine: Engine,
+        engine: WorkerEngine,
         algorithms: Iterable[str],
         has_budget: bool,
     ) -> None:

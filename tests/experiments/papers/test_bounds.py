@@ -105,10 +105,10 @@ def test_a_theorem_for_separable_streams_says_nothing_of_others(table, comparato
 
 def test_a_budget_divides_the_stream(table, comparators):
     played = follow(table, "OA3", 0, comparators, False, budget=20, rho=2.0)
-    until = theorems.spent_at(played, 20)
+    until = theorems.count_rounds_to_spend(played, 20)
     assert played.asked[:until].sum() == 20
     assert not played.asked[until:].any()
-    assert theorems.spent_at(played, 1000) == len(played.y)
+    assert theorems.count_rounds_to_spend(played, 1000) == len(played.y)
 
 
 def test_paper_4_theorem_4_as_printed_fails_where_the_model_that_was_left_is_wrong():

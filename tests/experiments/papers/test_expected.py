@@ -4,7 +4,7 @@ import math
 import pytest
 
 from askance.experiments.papers import experiments
-from askance.experiments.papers.expected import COLUMNS, FOLDER, Printed, expected
+from askance.experiments.papers.expected import COLUMNS, FOLDER, Printed, read_expected
 
 PATHS = sorted(FOLDER.glob("paper*/expected.csv"))
 
@@ -44,7 +44,7 @@ def test_printed_shares_are_shares(path):
 
 def test_sum_is_the_mean_of_sensitivity_and_specificity_as_printed():
     for key in ("paper4-table2", "paper4-table3"):
-        printed = expected(key)
+        printed = read_expected(key)
         for (dataset, setting, algorithm, metric), number in printed.items():
             if metric == "sum%":
                 both = [
@@ -54,7 +54,7 @@ def test_sum_is_the_mean_of_sensitivity_and_specificity_as_printed():
 
 
 def test_cost_follows_from_sensitivity_and_specificity_as_printed():
-    printed = expected("paper4-table2")
+    printed = read_expected("paper4-table2")
     for (dataset, setting, algorithm, metric), number in printed.items():
         if metric == "cost" and dataset == "w8a":
             missed, alarms = (
@@ -83,6 +83,6 @@ def test_most_printed_numbers_of_a_table_have_an_algorithm_of_ours_beside_them()
             for candidate in setting.candidates
             for metric in setting.report
         }
-        printed = {place for place in expected(key) if place[0] in experiment.sets}
+        printed = {place for place in read_expected(key) if place[0] in experiment.sets}
         of_interest = {place for place in printed if key == "paper3-fig1" or not place[3].startswith("query_ratio")}
         assert of_interest <= ours, of_interest - ours

@@ -35,7 +35,7 @@ def test_means_are_compared_by_the_test_of_welch():
 def test_what_has_no_deviation_in_print_or_one_value_of_ours_is_not_tested():
     result = outcome(cell("PEA", 0.84), cell("new", 0.5, 0.6))
     assert [one.p_value for one in result.compare_cells()] == [None, None]
-    assert result.differing() == (0, 0)
+    assert result.count_differing() == (0, 0)
 
 
 def test_mean_and_standard_deviation_are_those_of_the_permutations():

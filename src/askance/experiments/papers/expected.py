@@ -51,7 +51,7 @@ Key = tuple[str, str, str, str]
 """Data set, setting, algorithm, metric."""
 
 
-def expected(experiment: str) -> dict[Key, Printed]:
+def read_expected(experiment: str) -> dict[Key, Printed]:
     """What the paper prints for an experiment; empty for a figure."""
     paper = experiment.partition("-")[0]
     return {key[1:]: value for key, value in _all_of(paper).items() if key[0] == experiment}

@@ -25,7 +25,7 @@ class Setting:
     """One sweep: a data set, the algorithms, and where they are compared.
 
     ``metric`` is what parameters are chosen by, ``report`` what is printed; a metric with a percent sign is printed
-    in percent. ``recount``, given the table, the record of a play and this setting, corrects what authors count
+    in percent. ``correct_counts``, given the table, the record of a play and this setting, corrects what authors count
     differently.
     """
 
@@ -44,7 +44,7 @@ class Setting:
     tolerance: float = 0.03
     alpha_p: float = 0.5
     c_p: float = 0.9
-    recount: Callable[[Table, Record, Setting], Record] | None = None
+    correct_counts: Callable[[Table, Record, Setting], Record] | None = None
     x: float | None = None
     """Where it stands in a figure, if that is neither the query ratio nor the budget."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from askance.experiments.papers.expected import Printed, expected
+from askance.experiments.papers.expected import Printed, read_expected
 from askance.experiments.papers.experiment import Claim, Experiment
 
 WITHIN, ABOVE, BELOW, UNKNOWN = "within", "above", "below", ""
@@ -111,7 +111,7 @@ class Outcome:
 
     def compare_cells(self) -> list[Compared]:
         """Every number beside the printed one."""
-        printed = expected(self.experiment.key)
+        printed = read_expected(self.experiment.key)
         return [Compared(cell, printed.get(_key(cell)), self.experiment.runs) for cell in self.cells]
 
     def count_by_mark(self) -> dict[str, int]:
@@ -119,7 +119,7 @@ class Outcome:
         marks = [compared.mark for compared in self.compare_cells()]
         return {mark: marks.count(mark) for mark in (WITHIN, ABOVE, BELOW)}
 
-    def differing(self) -> tuple[int, int]:
+    def count_differing(self) -> tuple[int, int]:
         """How many means differ from the printed ones, by Welch's test, and of how many."""
         tested = [compared for compared in self.compare_cells() if compared.p_value is not None]
         return sum(compared.differs for compared in tested), len(tested)
@@ -185,7 +185,7 @@ class Outcome:
             "seconds": self.seconds,
             "rows": rows,
             "tally": self.count_by_mark(),
-            "differing": self.differing(),
+            "differing": self.count_differing(),
             "claims": verdicts,
             "missing": self.missing,
             "remarks": dict(self.experiment.remarks),

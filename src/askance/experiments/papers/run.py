@@ -174,8 +174,8 @@ def play(
         c_p=setting.c_p,
     )
     results = sweep.run(report, results=cache, **workers)
-    if setting.recount is not None:
-        results.records = [setting.recount(table, record, setting) for record in results.records]
+    if setting.correct_counts is not None:
+        results.records = [setting.correct_counts(table, record, setting) for record in results.records]
     return [cell for name, target in targets.items() for cell in _cells(setting, name, target, results)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from askance.experiments.papers.bounds import multiclass
 from askance.experiments.papers.bounds.multiclass import FollowedMany, follow_many, solutions_for_many
-from askance.experiments.papers.bounds.sweep import Case, describe_theorem
+from askance.experiments.papers.bounds.sweep import BoundCase, describe_theorem
 from askance.experiments.table import Table
 
 SETS = ("satimage", "usps")
@@ -18,9 +18,9 @@ def mistakes(played: FollowedMany) -> float:
     return float(played.wrong.sum())
 
 
-def separable(table: Table) -> list[Case]:
+def separable(table: Table) -> list[BoundCase]:
     return [
-        Case(
+        BoundCase(
             f"MPAA, δ = {delta:g}", "MPAA", {"delta": delta}, mistakes, partial(multiclass.separable, delta=delta),
             **OF_MANY,
         )
@@ -28,9 +28,9 @@ def separable(table: Table) -> list[Case]:
     ]  # fmt: skip
 
 
-def discriminative(table: Table) -> list[Case]:
+def discriminative(table: Table) -> list[BoundCase]:
     return [
-        Case(
+        BoundCase(
             f"{name}, b = {b:g}", name, {"eta": 1.0, "delta": 1.0, "b": b}, mistakes,
             partial(multiclass.discriminative, b=b, eta=1.0, is_mirror=name == "MD-AMD"), needs_path=True, **OF_MANY,
         )

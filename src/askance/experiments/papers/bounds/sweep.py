@@ -12,7 +12,7 @@ import numpy as np
 
 from askance.experiments.papers.bounds import theorems
 from askance.experiments.papers.bounds.followed import Followed, batch_solutions, follow
-from askance.experiments.papers.bounds.theorems import importance, spent_at
+from askance.experiments.papers.bounds.theorems import count_rounds_to_spend, importance
 from askance.experiments.papers.experiment import Claim, Experiment
 from askance.experiments.papers.outcome import Cell
 from askance.experiments.papers.run import Context, prepare
@@ -27,7 +27,7 @@ Bound = Callable[[Followed, np.ndarray, int], float]
 
 
 @dataclass(frozen=True)
-class Case:
+class BoundCase:
     """An algorithm with its parameters, what is measured of it, and what a theorem says about that."""
 
     label: str
@@ -45,10 +45,10 @@ class Case:
     """Finds the comparators."""
 
 
-Cases = Callable[[Table], list[Case]]
+BoundCases = Callable[[Table], list[BoundCase]]
 
 
-def theorem(context: Context, cases: Cases, metric: str) -> list[Cell]:
+def theorem(context: Context, cases: BoundCases, metric: str) -> list[Cell]:
     """Measured, and promised for the best of the batch hinge solutions."""
     cells = []
     seeds = context.trials(SEEDS)
@@ -70,7 +70,7 @@ def theorem(context: Context, cases: Cases, metric: str) -> list[Cell]:
     return cells
 
 
-def _play(table: Table, case: Case, seed: int, comparators: list[np.ndarray]) -> dict[str, float]:
+def _play(table: Table, case: BoundCase, seed: int, comparators: list[np.ndarray]) -> dict[str, float]:
     if not comparators:
         comparators.append(case.solve(table, case.rho))
     played = case.follow(table, case.algorithm, seed, comparators[0], case.needs_path, **case.parameters)
@@ -98,16 +98,16 @@ def mistakes(played: Followed) -> float:
     return float(played.wrong.sum())
 
 
-def separable(table: Table) -> list[Case]:
+def separable(table: Table) -> list[BoundCase]:
     return [
-        Case(f"PAA, δ = {delta:g}", "PAA", {"delta": delta}, mistakes, partial(theorems.separable, delta=delta))
+        BoundCase(f"PAA, δ = {delta:g}", "PAA", {"delta": delta}, mistakes, partial(theorems.separable, delta=delta))
         for delta in (1.0, 2.0, 4.0)
     ]
 
 
-def shifted(table: Table) -> list[Case]:
+def shifted(table: Table) -> list[BoundCase]:
     return [
-        Case(
+        BoundCase(
             f"PAA, shifted, δ = {delta:g}", "PAA", {"query": ShiftedMargin(delta)}, mistakes,
             partial(theorems.shifted, delta=delta),
         )
@@ -115,17 +115,17 @@ def shifted(table: Table) -> list[Case]:
     ]  # fmt: skip
 
 
-def capped(table: Table) -> list[Case]:
+def capped(table: Table) -> list[BoundCase]:
     return _of_c("PAA-I", theorems.capped)
 
 
-def soft(table: Table) -> list[Case]:
+def soft(table: Table) -> list[BoundCase]:
     return _of_c("PAA-II", theorems.soft)
 
 
-def _of_c(name: str, bound: Callable[..., float]) -> list[Case]:
+def _of_c(name: str, bound: Callable[..., float]) -> list[BoundCase]:
     return [
-        Case(
+        BoundCase(
             f"{name}, δ = {delta:g}, C = {C:g}", name, {"delta": delta, "C": C}, mistakes,
             partial(bound, delta=delta, C=C),
         )
@@ -134,13 +134,13 @@ def _of_c(name: str, bound: Callable[..., float]) -> list[Case]:
     ]  # fmt: skip
 
 
-def cost_sensitive(table: Table, metric: str) -> list[Case]:
+def cost_sensitive(table: Table, metric: str) -> list[BoundCase]:
     """Theorems 6 to 8, C = rho: weighted mistakes, sum and cost."""
     rho = C_P / C_N if metric == "cost" else max(1.0, table.imbalance)
     return [
-        Case(
+        BoundCase(
             f"CSPAA, δ = {delta:g}", "CSPAA", {"delta": delta, "C": rho, "rho": rho},
-            partial(weighted, rho=rho, metric=metric),
+            partial(weigh_mistakes, rho=rho, metric=metric),
             partial(_weighted_bound, of=partial(theorems.cost_sensitive, delta=delta, C=rho, rho=rho), metric=metric),
             rho,
         )
@@ -148,7 +148,7 @@ def cost_sensitive(table: Table, metric: str) -> list[Case]:
     ]  # fmt: skip
 
 
-def weighted(played: Followed, rho: float, metric: str, rounds: slice = slice(None)) -> float:
+def weigh_mistakes(played: Followed, rho: float, metric: str, rounds: slice = slice(None)) -> float:
     """sum rho_t M_t, or the sum or cost that it stands for, of some rounds."""
     missed = float((importance(played, rho) * played.wrong)[rounds].sum())
     return in_terms_of(metric, played, missed)
@@ -168,9 +168,9 @@ def _weighted_bound(played: Followed, w: np.ndarray, k: int, *, of: Bound, metri
 # --- papers 2 and 3 --------------------------------------------------------------------------------------
 
 
-def discriminative(table: Table) -> list[Case]:
+def discriminative(table: Table) -> list[BoundCase]:
     return [
-        Case(
+        BoundCase(
             f"{name}, b = {b:g}", name, {"eta": eta, "delta": 1.0, "b": b}, mistakes,
             partial(
                 theorems.discriminative, b=b, eta=eta, delta=1.0, is_mirror=name == "D-AMD", is_scaled=True
@@ -182,9 +182,9 @@ def discriminative(table: Table) -> list[Case]:
     ]  # fmt: skip
 
 
-def second_order(table: Table) -> list[Case]:
+def second_order(table: Table) -> list[BoundCase]:
     return [
-        Case(
+        BoundCase(
             f"SOAL, δ = {delta:g}, η = {eta:g}", "SOAL", {"delta": delta, "eta": eta, "gamma": 1.0}, mistakes,
             partial(theorems.second_order, delta=delta, eta=eta, gamma=1.0), needs_path=True,
         )
@@ -193,10 +193,10 @@ def second_order(table: Table) -> list[Case]:
     ]  # fmt: skip
 
 
-def best_rates(table: Table) -> list[Case]:
+def best_rates(table: Table) -> list[BoundCase]:
     """The eta that was played, and the one that Eq. 8 then asks for."""
     return [
-        Case(
+        BoundCase(
             f"SOAL, δ = {delta:g}, η = {eta:g}", "SOAL", {"delta": delta, "eta": eta, "gamma": 1.0},
             partial(_rate_played, eta=eta), partial(theorems.best_rate, delta=delta, gamma=1.0), needs_path=True,
         )
@@ -212,7 +212,7 @@ def _rate_played(played: Followed, eta: float) -> float:
 # --- paper 4 ---------------------------------------------------------------------------------------------
 
 
-def budgeted(table: Table, metric: str, is_after: bool) -> list[Case]:
+def budgeted(table: Table, metric: str, is_after: bool) -> list[BoundCase]:
     """Theorems 1 to 3 within a budget of a tenth of the events, and 4 to 6 after it."""
     rho = C_P / C_N if metric == "cost" else max(1.0, table.imbalance)
     budget = max(1, table.n_events // 10)
@@ -226,17 +226,17 @@ def budgeted(table: Table, metric: str, is_after: bool) -> list[Case]:
             bound = partial(theorems.within_budget, deltas=deltas, eta=1.0, gamma=1.0, rho=rho, budget=budget)
         if metric != "mistakes":
             bound = partial(_weighted_bound, of=bound, metric=metric, largest=rho)
-        measure = partial(_budgeted, rho=rho, metric=metric, budget=budget, is_after=is_after)
+        measure = partial(_measure_budgeted, rho=rho, metric=metric, budget=budget, is_after=is_after)
         cases.append(
-            Case(f"OA3, δ = {deltas[0]:g} and {deltas[1]:g}", "OA3", parameters, measure, bound, rho, not is_after)
+            BoundCase(f"OA3, δ = {deltas[0]:g} and {deltas[1]:g}", "OA3", parameters, measure, bound, rho, not is_after)
         )
     return cases
 
 
-def _budgeted(played: Followed, rho: float, metric: str, budget: int, is_after: bool) -> float:
-    until = spent_at(played, budget)
+def _measure_budgeted(played: Followed, rho: float, metric: str, budget: int, is_after: bool) -> float:
+    until = count_rounds_to_spend(played, budget)
     rounds = slice(until, None) if is_after else slice(until)
-    return float(played.wrong[rounds].sum()) if metric == "mistakes" else weighted(played, rho, metric, rounds)
+    return float(played.wrong[rounds].sum()) if metric == "mistakes" else weigh_mistakes(played, rho, metric, rounds)
 
 
 # --- what is shown ---------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ PROTOCOL = (
 
 
 def describe_theorem(
-    key: str, title: str, cases: Cases, metric: str = "mistakes", sets: tuple[str, ...] = SETS,
+    key: str, title: str, cases: BoundCases, metric: str = "mistakes", sets: tuple[str, ...] = SETS,
     sentence: str = "the theorem holds", **more: Any,
 ) -> Experiment:  # fmt: skip
     pair = (("measured", "promised"),)
@@ -266,7 +266,7 @@ def describe_theorem(
     )
 
 
-def of_metric(cases: Callable[..., list[Case]], metric: str, **more: Any) -> Cases:
+def of_metric(cases: Callable[..., list[BoundCase]], metric: str, **more: Any) -> BoundCases:
     return lambda table: cases(table, metric, **more)
 
 

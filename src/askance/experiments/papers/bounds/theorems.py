@@ -113,7 +113,7 @@ def best_rate(played: Followed, w: np.ndarray, k: int, delta: float, gamma: floa
 # --- paper 4 ---------------------------------------------------------------------------------------------
 
 
-def spent_at(played: Followed, budget: int) -> int:
+def count_rounds_to_spend(played: Followed, budget: int) -> int:
     """T_B: how many rounds there are until the budget is spent."""
     spent = np.flatnonzero(np.cumsum(played.asked) >= budget)
     return int(spent[0]) + 1 if spent.size else len(played.y)
@@ -124,7 +124,7 @@ def within_budget(
     budget: int,
 ) -> float:  # fmt: skip
     """Theorem 1: 1 / rho_min {sum l + D Tr(S^-1) / eta}, over the rounds within the budget."""
-    until = spent_at(played, budget)
+    until = count_rounds_to_spend(played, budget)
     loss = (importance(played, rho) * hinge(played, w))[:until].sum()
     reach = max((played.farthest[k] + (1.0 - delta) ** 2 * (w @ w)) / delta for delta in deltas)
     return float((loss + reach * played.trace_of_inverse(gamma, until) / eta) / min(1.0, rho))
@@ -132,6 +132,6 @@ def within_budget(
 
 def over_budget(played: Followed, w: np.ndarray, k: int, rho: float, budget: int) -> float:
     """Theorem 4: sum of l / rho_min + y x.mu over the rounds after the budget, mu as it was left."""
-    after = slice(spent_at(played, budget), None)
+    after = slice(count_rounds_to_spend(played, budget), None)
     loss = (importance(played, rho) * hinge(played, w))[after].sum()
     return float(loss / min(1.0, rho) + (played.y * (played.X @ played.last))[after].sum())

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from time import thread_time
 from typing import Any
 
 import numpy as np
 
 from askance.experiments.candidate import Candidate
+from askance.experiments.papers.along_stream import name_part, play_along
 from askance.experiments.papers.outcome import Cell
-from askance.experiments.papers.run import Context, prepare
-from askance.experiments.progress import SweepProgress
+from askance.experiments.papers.run import Context
 from askance.experiments.table import Table
 from askance.learner.make import make
 
@@ -23,27 +22,11 @@ RATE = 0.02  # of the labels, for those that ask: the ratio of Table 6
 
 def cumulative_time(context: Context, candidates: Sequence[Candidate], asking: Sequence[str]) -> list[Cell]:
     """The seconds that each algorithm has taken, at five places of the stream."""
-    cells = []
-    trials = context.trials(TRIALS)
-    for place, name in enumerate(context.datasets, 1):
-        table = prepare(context.load(name), ("l2",))
-        plays = context.plays(__name__, name, table.X, table.y)
-        ends = np.linspace(0, table.n_events, TICKS + 1).astype(int)[1:]
-        for done, candidate in enumerate(candidates):
-            (point,) = candidate.points(table)
-            curves = []
-            for trial in range(trials):
-                share = (done + trial / trials) / len(candidates)
-                context.report(name, place, len(context.datasets), SweepProgress("playing", 0, 0, share, 1.0 - share))
-                about: dict[str, Any] = {
-                    "algorithm": candidate.algorithm, "parameters": point,
-                    "budget": RATE if candidate.algorithm in asking else None, "trial": trial,
-                }  # fmt: skip
-                curves.append(plays.once(about, partial(_seconds, table, ends, **about)))
-            for at in ends.tolist():
-                values = tuple(curve[f"{at} events"] for curve in curves)
-                cells.append(Cell(name, f"{at} events", candidate.label, "seconds", values, float(at), point))
-    return cells
+
+    def settings(table: Table, candidate: Candidate) -> dict[str, Any]:
+        return {"budget": RATE if candidate.algorithm in asking else None}
+
+    return play_along(context, _seconds, settings, candidates, "seconds", trials=TRIALS, ticks=TICKS)
 
 
 def _seconds(
@@ -58,5 +41,5 @@ def _seconds(
         began = thread_time()  # others may be at work on this machine
         learner.run(X[start:at], y[start:at])
         taken += thread_time() - began
-        start, found[f"{at} events"] = at, taken
+        start, found[name_part(at)] = at, taken
     return found

@@ -30,11 +30,11 @@ def novel_spam(context: Context) -> list[Cell]:
     results = [
         plays.once({"example": 1, "trial": trial}, partial(_memorise, trial)) for trial in range(context.trials(TRIALS))
     ]
-    said = {"in order": DAYS / 2, "shuffled": DAYS / 2, "first day only": (DAYS - 1) * COPIES / 2}
+    expected = {"in order": DAYS / 2, "shuffled": DAYS / 2, "first day only": (DAYS - 1) * COPIES / 2}
     setting = f"N = {DAYS}, k = {COPIES}"
     return [
-        *(Cell("made here", setting, name, "mistakes", tuple(result[name] for result in results)) for name in said),
-        *(Cell("made here", setting, f"{name}, expected", "mistakes", (value,)) for name, value in said.items()),
+        *(Cell("made here", setting, name, "mistakes", tuple(result[name] for result in results)) for name in expected),
+        *(Cell("made here", setting, f"{name}, expected", "mistakes", (value,)) for name, value in expected.items()),
     ]
 
 
@@ -59,13 +59,13 @@ def splitting(context: Context, sizes: Sequence[int]) -> list[Cell]:
             plays.once({"example": 2, "trial": trial, "m": m}, partial(_guess, m, trial))
             for trial in range(context.trials(TRIALS))
         ]
-        said = {"in order": m / 2, "shuffled": float(np.log(m))}
+        expected = {"in order": m / 2, "shuffled": float(np.log(m))}
         cells += [
             Cell("made here", f"m = {m}", name, "mistakes", tuple(result[name] for result in results), m)
-            for name in said
+            for name in expected
         ]
         cells += [
-            Cell("made here", f"m = {m}", f"{name}, {formula}", "mistakes", (said[name],), m)
+            Cell("made here", f"m = {m}", f"{name}, {formula}", "mistakes", (expected[name],), m)
             for name, formula in (("in order", "m / 2"), ("shuffled", "ln m"))
         ]
     return cells

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from askance.experiments.papers.expected import expected
+from askance.experiments.papers.expected import read_expected
 from askance.experiments.papers.outcome import Cell
 from askance.experiments.papers.paper5.drift import METRICS, TENTHS, EvaluatedStream, PlayCache, scales, stream_of
 from askance.experiments.papers.run import Context
@@ -64,14 +64,14 @@ def with_and_without_decay(
 def stream_and_shuffled(context: Context, rates: Sequence[float]) -> list[Cell]:
     """Figure 6: the order of the stream, and another order for each trial."""
 
-    def shuffled(stream: EvaluatedStream) -> Callable[[int], np.ndarray]:
+    def shuffle(stream: EvaluatedStream) -> Callable[[int], np.ndarray]:
         return lambda trial: np.random.default_rng([7, trial]).permutation(len(stream.rest[1]))
 
     def variants(stream: EvaluatedStream) -> list[Variant]:
         names = ("UOAL-entropy", "UOAL-random")
         return [
             *((name, name, {}, None) for name in names),
-            *((f"{name}, shuffled", name, {}, shuffled(stream)) for name in names),
+            *((f"{name}, shuffled", name, {}, shuffle(stream)) for name in names),
         ]
 
     return _with_lifts(_all(context, variants, rates))
@@ -95,7 +95,7 @@ def as_printed(experiment: str) -> list[Cell]:
     """The paper's own numbers, which are of private data, as a table beside ours."""
     return [
         Cell("the paper's comments", setting, algorithm, metric, (printed.mean,), note="as printed")
-        for (_, setting, algorithm, metric), printed in expected(experiment).items()
+        for (_, setting, algorithm, metric), printed in read_expected(experiment).items()
     ]
 
 
