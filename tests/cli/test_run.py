@@ -274,6 +274,18 @@ def test_the_number_of_events_without_a_label_is_told_and_an_estimate_that_is_to
     assert re.search(r"by its labels balanced accuracy: too early to say \(.*%\); .*--explore 0.01", said)
 
 
+def test_a_model_can_play_a_file_in_which_no_event_has_a_label(tmp_path: Path) -> None:
+    model = str(tmp_path / "x.model")
+    rows = [f"{n % 7},{n % 5},{'ab'[n % 2]}" for n in range(60)]
+    run(write(tmp_path / "x.csv", rows, "p,q,label"), "-a", "PAA-I", "--save", model)
+    said = " ".join(run(write(tmp_path / "y.csv", ["1,2,", "2,3,"], "p,q,label"), "--load", model).stdout.split())
+    assert "y.csv: 0 events, 2 columns without a label 2 more events" in said
+    assert "nan" not in said
+    assert "'y.csv' has no label: 'q' is a field that the model learns from; 'askance predict' takes such" in (
+        complaint("run", write(tmp_path / "y.csv", ["1,2", "2,3"], "p,q"), "--load", model, cwd=tmp_path)
+    )
+
+
 def test_bad_lines_are_kept_and_played_again_where_the_model_can_take_them(tmp_path: Path) -> None:
     rows = [f"{k % 7},2,{'ab'[k % 2]}" for k in range(1200)] + [f"w{k % 3},2,a" for k in range(30)] + ["1,2"]
     path = write(tmp_path / "x.csv", rows, "p,q,label")

@@ -68,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "short.npz", X=np.zeros((3, 2)), y=[0, 1])
     np.savez(folder / "bare.npz", X=np.zeros((3, 2)))
     np.save(folder / "one.npy", np.zeros(3))
+    askance.make("PAA-I").fit(np.eye(2), ["a", "b"]).save(folder / "good.model")
     return folder
 
 
@@ -89,6 +90,8 @@ def names() -> dict[str, Any]:
     """What the lines of Python use: events, and classifiers that have seen none, arrays, a table, or one of them."""
     import pandas as pd
     import polars as pl
+    import scipy.sparse
+    from sklearn.linear_model import SGDClassifier
 
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = np.where(X[:, 0] > 0, "spam", "ham")
@@ -104,6 +107,7 @@ def names() -> dict[str, Any]:
     return {
         "make": askance.make, "load": askance.load, "ActiveClassifier": askance.ActiveClassifier,
         "budgets": askance.budgets, "quality": askance.quality, "open_stream": open_stream,
+        "wrap": askance.wrap, "SGDClassifier": SGDClassifier, "scipy": scipy,
         "np": np, "pd": pd, "pl": pl, "X": X, "y": y, "rows": rows, "frame": pd.DataFrame(rows),
         "new": askance.make("auto", budget=20, random_state=0), "clf": clf, "raw": raw,
         "live": live, "d": live.ask(X[0]),

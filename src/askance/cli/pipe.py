@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,16 @@ from askance.cli.run_options import (
     add_fields,
     add_na_values,
     add_quarantine,
+    budget_of,
     kinds_of,
     model_of,
+    name_timed_limits,
     read_spec,
-    timed_limits,
 )
 from askance.plural import format_count
 
 if TYPE_CHECKING:
+    from askance.brokers import Numbered
     from askance.playing import Model, Pipe
     from askance.playing.listen import Answer
     from askance.playing.vw_pipe import VwPipe
@@ -41,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--listen", metavar="[HOST:]PORT",
         help="answer clients over TCP instead of the standard\ninput; the host is 127.0.0.1 unless given",
     )  # fmt: skip
+    data.add_argument(
+        "--from", dest="source", metavar="URL",
+        help="read a broker instead of the standard input, until\nSIGTERM or SIGINT; needs --save",
+    )  # fmt: skip
+    data.add_argument("--to", dest="sink", metavar="URL", help="publish the replies there (default: standard output)")
     add_fields(data)
     add_na_values(data)
     data.add_argument(
@@ -57,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from askance.errors import InvalidParameter
     from askance.playing.lines import Lines
     from askance.playing.listen import Listener, read_address
     from askance.playing.model import check_can_be_written
@@ -65,9 +74,13 @@ def run(options: argparse.Namespace) -> int:
     from askance.playing.vw_pipe import VwPipe
     from askance.stream.quarantine import Keeper, read_earlier
 
+    if options.source:
+        return run_broker(options)
+    if options.sink:
+        raise InvalidParameter("--to is for a pipe that reads a broker: name one with --from.")
     refuse_overwrites([("--save", options.save), ("--quarantine", options.quarantine)], files_read("-"))
     refuse_overwrites([("--quarantine", options.quarantine)], [("the model of --load", options.load)])
-    pipe = prepare_vw(options) if options.format == "vw" else prepare(options)
+    pipe = make_vw_pipe(options) if options.format == "vw" else make_pipe(options)
     answer = answer_vw(pipe) if isinstance(pipe, VwPipe) else answer_json(pipe)
     if options.save:
         check_can_be_written(options.save)
@@ -98,6 +111,69 @@ def run(options: argparse.Namespace) -> int:
     return 2 if pipe.bad_lines else 0
 
 
+def run_broker(options: argparse.Namespace) -> int:
+    """Answer the messages of a broker."""
+    from askance.brokers import make_sink, make_source
+    from askance.errors import InvalidParameter
+    from askance.playing import Pipe
+    from askance.playing.broker_pipe import BrokerPipe, find_saved, sole_writer
+    from askance.playing.model import check_can_be_written
+    from askance.playing.overwrites import refuse_overwrites
+    from askance.playing.stop_signals import StopSignals
+
+    others = {"--listen": options.listen, "--quarantine": options.quarantine, "--format vw": options.format == "vw"}
+    for name, given in others.items():
+        if given:
+            raise InvalidParameter(f"{name} does not go with --from.")
+    if not options.save:
+        raise InvalidParameter("--from needs --save: the model's file keeps which messages were taken.")
+    refuse_overwrites([("--save", options.save)], [("the model of --load", options.load)])
+    check_can_be_written(options.save)
+    source = make_source(options.source)
+    sink = make_sink(options.sink) if options.sink else StandardOutput()
+    with sole_writer(options.save), StopSignals() as signals:
+        spec = None if options.load else read_spec(options, intercept=not options.raw)
+        saved = find_saved(options.save, spec, budget_of(options))
+        if saved is None:
+            pipe = make_pipe(options)
+        else:
+            pipe = Pipe.of(saved, options.label, options.time_field, options.na_values)
+        broker_pipe = BrokerPipe(pipe, source, sink, options.save, encode, complain)
+        broker_pipe.open()
+        try:
+            broker_pipe.run(signals)
+        finally:
+            report(pipe, options.save)
+    if signals.were_interrupted:
+        return 130
+    return 2 if pipe.bad_lines else 0
+
+
+class StandardOutput:
+    """Replies as lines."""
+
+    def open(self, series: str) -> None:
+        """Nothing to be done."""
+
+    def publish(self, messages: Sequence[Numbered]) -> None:
+        """Write the lines."""
+        for message in messages:
+            write(message.body)
+
+    def close(self) -> None:
+        """Nothing to be done."""
+
+
+def encode(reply: Mapping[str, Any]) -> bytes:
+    """A reply in plain ASCII."""
+    return json.dumps(plain(reply), allow_nan=False).encode()
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error what is wrong."""
+    print(f"askance pipe: {sentence}", file=sys.stderr, flush=True)
+
+
 def answer_json(pipe: Pipe) -> Answer:
     """How lines of JSON are answered; characters that the output cannot have are escaped, so that an id comes back as
     it was."""
@@ -117,7 +193,7 @@ def answer_json(pipe: Pipe) -> Answer:
 
 def answer_vw(pipe: VwPipe) -> Answer:
     """How lines of Vowpal Wabbit are answered; why one cannot be used stands on standard error."""
-    pipe.complain = lambda sentence: print(f"askance pipe: {sentence}", file=sys.stderr, flush=True)
+    pipe.complain = complain
     return pipe.answer
 
 
@@ -134,15 +210,15 @@ def write(reply: bytes) -> None:
         raise InvalidInput(f"the standard output cannot be written to: {error.strerror}.") from None
 
 
-def prepare(options: argparse.Namespace) -> Pipe:
+def make_pipe(options: argparse.Namespace) -> Pipe:
     """A pipe as the options want it."""
     from askance.errors import InvalidParameter
     from askance.playing import Pipe
 
-    if options.time_field and not timed_limits(options) and not options.load:
-        raise InvalidParameter(f"--time-field is for {timed_limits(options, given=False)}, which is missing.")
+    if options.time_field and not name_timed_limits(options) and not options.load:
+        raise InvalidParameter(f"--time-field is for {name_timed_limits(options, given=False)}, which is missing.")
     if options.load:
-        return Pipe.of(loaded(options), options.label, options.time_field, options.na_values)
+        return Pipe.of(load_model(options), options.label, options.time_field, options.na_values)
     return Pipe(
         classes_of(options),
         read_spec(options, intercept=not options.raw),
@@ -154,7 +230,7 @@ def prepare(options: argparse.Namespace) -> Pipe:
     )
 
 
-def prepare_vw(options: argparse.Namespace) -> VwPipe:
+def make_vw_pipe(options: argparse.Namespace) -> VwPipe:
     """A pipe for lines of Vowpal Wabbit, as the options want it."""
     from askance.errors import InvalidParameter
     from askance.playing.vw_pipe import VwPipe
@@ -164,11 +240,11 @@ def prepare_vw(options: argparse.Namespace) -> VwPipe:
         if given:
             raise InvalidParameter(f"{name} is for events with named fields, not for lines of Vowpal Wabbit.")
     if options.load:
-        return VwPipe.of(loaded(options))
+        return VwPipe.of(load_model(options))
     return VwPipe(classes_of(options), read_spec(options, intercept=not options.raw), raw=options.raw)
 
 
-def loaded(options: argparse.Namespace) -> Model:
+def load_model(options: argparse.Namespace) -> Model:
     """The model to go on with."""
     own: dict[str, Any] = {
         "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
@@ -191,10 +267,12 @@ def classes_of(options: argparse.Namespace) -> list[str]:
 def report(pipe: Pipe | VwPipe, saved: str | None) -> None:
     """One line on standard error: what there was."""
     bad = f"; lines that could not be used: {pipe.bad_lines:,}" if pipe.bad_lines else ""
+    twice = getattr(pipe, "duplicates", 0)
+    again = f"; {format_count(twice, 'event')} left out that came before" if twice else ""
     kept = f"; model saved to {saved}" if saved else ""
     print(
         f"askance pipe: {format_count(pipe.events, 'event')}, {pipe.asked:,} asked, "
-        f"{pipe.answers:,} answered{bad}{kept}.",
+        f"{pipe.answers:,} answered{bad}{again}{kept}.",
         file=sys.stderr,
         flush=True,
     )
@@ -207,11 +285,13 @@ command = Command(
     "is predicted and whether its label is wanted. Answers are lines on the same\n"
     'input, whenever they come: {"ticket": 17, "label": "spam"}, or with the id of\n'
     "the event in place of the ticket. With --format vw, lines and replies are those\n"
-    "of vw --active.",
+    "of vw --active. --from reads Redis streams, NATS JetStream or Kafka.",
     epilog="examples:\n"
     "  tail -f events.jsonl | askance pipe --classes ham,spam --rate 0.02\n"
     "  askance pipe --classes ham,spam --save mail.model < events.jsonl\n"
     "  askance pipe --load mail.model --save mail.model < more.jsonl\n"
+    "  askance pipe --from kafka://broker:9092/mail --to kafka://broker:9092/out\n"
+    "    --classes ham,spam --rate 0.02 --save mail.model\n"
     "  askance pipe --format vw --listen 26542 --classes=-1,1 --rate 0.05\n",
     configure=configure,
     run=run,

@@ -26,10 +26,12 @@ from askance.features.assemble import csr
 from askance.features.rows import FieldError, RowFeatures, flatten
 from askance.features.times import seconds_in
 from askance.learner.budget import as_budget
+from askance.learner.labels import distinct_labels
 from askance.learner.state import room_for
 from askance.pending import Pending
 from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.model import Model
+from askance.playing.recent_ids import RecentIds
 from askance.stream.buffer import BYTE_ORDER_MARK
 from askance.stream.jsonl import FORMAT, read_object
 from askance.stream.labels import Labels
@@ -89,7 +91,7 @@ class Pipe:
         values = sorted({self._labels.of(text) for text in classes})
         self._spec = spec or AlgorithmSpec()
         self._clf = self._spec.make(values, n_features=1)
-        self._about: dict[str, Any] = self._spec.about()
+        self.about: dict[str, Any] = self._spec.about()
         self._ids: Pending[int, Any] = Pending()
         self._begin(label, time_field)
 
@@ -108,17 +110,19 @@ class Pipe:
         new._features.missing = new._features.missing.with_more(na_values)
         new._labels = Labels(kept.get("labels"), new._clf.classes_.tolist(), missing=new._features.missing)
         new._labels.settle(str(value) for value in new._clf.classes_.tolist())
-        new._about = {name: value for name, value in model.about.items() if name != "asked"}
-        new._ids = Pending({int(ticket): known for ticket, known, *_ in model.about.get("asked", [])})
+        new.about = {name: value for name, value in model.about.items() if name != "asked"}
+        new._ids = Pending({int(ticket): event_id for ticket, event_id, *_ in model.about.get("asked", [])})
         new._begin(label or kept.get("label") or LABEL, time_field)
         return new
 
     def _begin(self, label: str, time_field: str | None) -> None:
         self._label, self._time_field = label, time_field
-        self._tickets = {_key(known): ticket for ticket, known in self._ids.items() if known is not None}
+        self._tickets = {_key(event_id): ticket for ticket, event_id in self._ids.items() if event_id is not None}
         self._classes = set(np.asarray(self._clf.classes if self._clf.classes is not None else []).tolist())
         self._classes |= set(self._clf.classes_.tolist() if self._clf.has_begun else [])
-        self.lines = self.events = self.asked = self.answers = self.bad_lines = 0
+        self.lines = self.events = self.asked = self.answers = self.bad_lines = self.duplicates = 0
+        self.recent: RecentIds | None = None
+        """Ids of the latest events; an event with one of them is not taken again. None: ids may come again."""
         self.keeper: Keeper | None = None
         """Keeps the lines that cannot be used."""
         self._is_kept = False  # whether the lines come out of such a file
@@ -130,13 +134,15 @@ class Pipe:
 
     def model(self) -> Model:
         """The model, to be saved and gone on with."""
-        asked = [[ticket, known] for ticket, known in self._ids.items()]
+        asked = [[ticket, event_id] for ticket, event_id in self._ids.items()]
         stream = {"format": FORMAT, "labels": self._labels.kind, **self._features.to_dict()} | {"label": self._label}
-        return Model(self._clf, stream, self._about | {"asked": asked})
+        return Model(self._clf, stream, self.about | {"asked": asked})
 
-    def answer(self, line: bytes) -> dict[str, Any] | None:
-        """The reply to a line; None to an empty one. The reply to a line that cannot be used has ``error``."""
+    def answer(self, line: bytes, where: str | None = None) -> dict[str, Any] | None:
+        """The reply to a line; None to an empty one, and to an event that came before. The reply to a line that cannot
+        be used has ``error``, which says where it is: by its number, unless given."""
         self.lines += 1
+        self._where = where
         named: dict[str, Any] = {}
         try:
             if self._is_kept and line.strip():
@@ -147,7 +153,7 @@ class Pipe:
             if self.lines == 1 and whole.items() >= MARK.items():
                 self._is_kept = True
                 return None
-            named = _naming(_check_id(whole.get(ID)))
+            named = _name_event(_check_id(whole.get(ID)))
             row = flatten(whole)
             if row.get(TICKET) is not None:
                 named = {TICKET: row[TICKET]} | named
@@ -160,6 +166,7 @@ class Pipe:
     def refuse_long_line(self) -> dict[str, Any]:
         """The reply to a line that was too long to be read."""
         self.lines += 1
+        self._where = None
         return self.refuse("it is longer than 64 MiB.")
 
     def refuse(
@@ -170,7 +177,8 @@ class Pipe:
         It carries the line itself, unless a quarantine keeps it: what cannot be taken is not lost.
         """
         self.bad_lines += 1
-        reply = {**(named or {}), "error": f"line {self.lines}: {reason}", "line": self.lines}
+        where = {"error": f"line {self.lines}: {reason}", "line": self.lines}
+        reply = {**(named or {}), **(where if self._where is None else {"error": f"{self._where}: {reason}"})}
         if self.keeper is not None:
             self.keeper.add("-", self.lines, field, reason, raw)
         elif raw is not None:
@@ -179,10 +187,13 @@ class Pipe:
 
     # --- events ------------------------------------------------------------------------------------------
 
-    def _decide(self, row: dict[str, Any]) -> dict[str, Any]:
-        known = row.pop(ID, None)
+    def _decide(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        event_id = row.pop(ID, None)
+        if self.recent is not None and event_id is not None and _key(event_id) in self.recent:
+            self.duplicates += 1
+            return None
         written = row.pop(self._label, None)
-        truth = None if self._labels.is_missing(written) else self._known_label(written)
+        truth = None if self._labels.is_missing(written) else self._read_label(written)
         when = self._time(row)
         before = len(self._features.encoder.widened)
         event = self._features.row(row)
@@ -191,14 +202,16 @@ class Pipe:
         likely = self._probabilities(event)
         decision = self._clf.ask(event, time=when)
         self.events += 1
-        reply = {**_naming(known), "label": decision.label, "margin": decision.margin, **likely}
+        if self.recent is not None and event_id is not None:
+            self.recent.add(_key(event_id))
+        reply = {**_name_event(event_id), "label": decision.label, "margin": decision.margin, **likely}
         reply |= {"probability_of_asking": decision.probability, "asked": decision.asked}
         if widened:
             reply["widened"] = {name: now for name, _, now in widened}
         if decision.asked:
             self.asked += 1
             reply |= {"ticket": decision.ticket, "audit": decision.audit}
-            self._remember(decision.ticket, known)
+            self._remember(decision.ticket, event_id)
             if truth is not None and decision.ticket is not None:
                 reply["learned"] = self._learn(decision.ticket, truth, replace=False)
         return reply
@@ -212,9 +225,10 @@ class Pipe:
             self._clf.widen(room_for(width))
 
     def _probabilities(self, event: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
-        """The probability of each class; before the first event nothing."""
+        """The probability of each class; before the first event all are equally likely."""
         if not self._clf.has_begun:
-            return {}
+            classes = distinct_labels(self._clf.classes, "classes").tolist()
+            return {"probabilities": {str(name): 1.0 / len(classes) for name in classes}}
         columns, values = event
         row = csr(np.array([0, len(columns)], np.int32), columns, values, self._clf.n_features_in_)
         shares = self._clf.predict_proba(row)[0].tolist()
@@ -237,28 +251,28 @@ class Pipe:
     # --- answers -----------------------------------------------------------------------------------------
 
     def _learn_answer(self, row: dict[str, Any]) -> dict[str, Any]:
-        known, ticket = row.get(ID), row.get(TICKET)
+        event_id, ticket = row.get(ID), row.get(TICKET)
         if ticket is None:
-            ticket = self._tickets.get(_key(known))
+            ticket = self._tickets.get(_key(event_id))
             if ticket is None:
-                raise InvalidInput(f"no event with the id {known!r} was asked, or too long ago.")
+                raise InvalidInput(f"no event with the id {event_id!r} was asked, or too long ago.")
         elif isinstance(ticket, bool) or not isinstance(ticket, int):
             raise InvalidInput(f"a ticket is a whole number, got {ticket!r}.")
         of_ticket = self._ids.get(ticket)
-        if known is not None and of_ticket is not None and _key(known) != _key(of_ticket):
-            raise InvalidInput(f"ticket {ticket} is that of the id {of_ticket!r}, not of {known!r}.")
-        known = known if known is not None else of_ticket
+        if event_id is not None and of_ticket is not None and _key(event_id) != _key(of_ticket):
+            raise InvalidInput(f"ticket {ticket} is that of the id {of_ticket!r}, not of {event_id!r}.")
+        event_id = event_id if event_id is not None else of_ticket
         name = self._label if self._label in row else LABEL
         if name not in row:
             raise InvalidInput("the answer has no label.")
-        reply = {"ticket": ticket, **_naming(known)}
+        reply = {"ticket": ticket, **_name_event(event_id)}
         if self._labels.is_missing(row[name]):
             self._clf.forget(ticket)
             return reply | {"label": None, "learned": False}
-        label = self._known_label(row[name])
+        label = self._read_label(row[name])
         return reply | {"label": label, "learned": self._learn(ticket, label, bool(row.get(REPLACE)))}
 
-    def _known_label(self, value: Any) -> Any:
+    def _read_label(self, value: Any) -> Any:
         label = self._labels.of(value)
         if label not in self._classes:
             known = ", ".join(repr(name) for name in sorted(self._classes)[:10])
@@ -277,30 +291,31 @@ class Pipe:
         self.answers += is_news
         return is_news
 
-    def _remember(self, ticket: int | None, known: Any) -> None:
+    def _remember(self, ticket: int | None, event_id: Any) -> None:
         if ticket is None:
             return
-        if known is not None:
-            self._tickets[_key(known)] = ticket
-        for oldest, other in self._ids.add(ticket, known, MOST_ASKED).items():
+        if event_id is not None:
+            self._tickets[_key(event_id)] = ticket
+        for oldest, other in self._ids.add(ticket, event_id, MOST_ASKED).items():
             if self._tickets.get(_key(other)) == oldest:
                 del self._tickets[_key(other)]
 
 
-def _key(known: Any) -> str:
+def _key(event_id: Any) -> str:
     """An id as a key: 1 and "1" are different ids."""
-    return json.dumps(known)
+    return json.dumps(event_id)
 
 
-def _check_id(known: Any) -> Any:
+def _check_id(event_id: Any) -> Any:
     """The id of a line; raises if it could be mistaken for a feature, or for another id."""
-    if known is None or (isinstance(known, str | int | float) and not isinstance(known, bool)):
-        return known
-    raise InvalidInput(f"an id is text or a number, got {json.dumps(known)[:40]}.")
+    if event_id is None or (isinstance(event_id, str | int | float) and not isinstance(event_id, bool)):
+        return event_id
+    raise InvalidInput(f"an id is text or a number, got {json.dumps(event_id)[:40]}.")
 
 
-def _naming(known: Any) -> dict[str, Any]:
-    return {} if known is None else {ID: known}
+def _name_event(event_id: Any) -> dict[str, Any]:
+    """What a reply has of the event's id; nothing where it has none."""
+    return {} if event_id is None else {ID: event_id}
 
 
 def _reason(error: Exception) -> str:
