@@ -101,6 +101,39 @@ def test_equal_probabilities_give_clopper_and_pearsons_interval():
     assert accuracy.high == pytest.approx(1 - betaincinv(wrong, m - wrong + 1, 0.025), abs=1e-3)
 
 
+def test_many_small_groups_leave_no_more_open_than_a_few_large_ones():
+    """Ten ask probabilities instead of one: as many answers, all of them right."""
+    n = 8000
+    probability = np.repeat([0.11, 0.12, 0.06, 0.055, 0.03, 0.028, 0.015, 0.014, 0.008, 0.0075], n // 10)
+    asked = np.random.default_rng(0).random(n) < probability
+    varied = estimate_columns(np.ones(n), probability, asked, np.ones(n), classes=[-1, 1]).accuracy
+    weight = (1 - probability[asked]) / probability[asked]
+    effective = weight.sum() ** 2 / (weight**2).sum()
+    assert 1 - 1.5 * betaincinv(1, effective, 0.975) < varied.low < 1 - betaincinv(1, asked.sum(), 0.975)
+
+
+def test_events_that_are_hardly_ever_asked_stay_open():
+    """A tenth of the events would be asked once in 100,000 times: answers to the others do not speak for them."""
+    n = 5000
+    probability = np.where(np.arange(n) < n // 10, 1e-5, 0.2)
+    asked = (np.arange(n) % 5 == 0) & (probability > 0.1)
+    for classes in ([-1, 1], [-1, 0, 1]):
+        quality = estimate_columns(np.ones(n), probability, asked, np.ones(n), classes=classes)
+        assert quality.accuracy.low < 0.9
+        assert quality.accuracy.high == 1.0
+
+
+def test_a_class_that_is_always_wrong_may_have_been_right_once_more():
+    """The second class is predicted for 200 events, all 8 of its answers are wrong: that leaves some right ones."""
+    predicted = np.repeat([-1, 1], [3800, 200])
+    probability = np.full(4000, 0.04)
+    asked = np.arange(4000) % 25 == 0
+    quality = estimate_columns(predicted, probability, asked, np.full(4000, -1), classes=[-1, 1])
+    assert quality.accuracy.value == pytest.approx(0.95)
+    assert quality.accuracy.high > 0.955
+    assert quality.accuracy.low > 0.92
+
+
 def test_events_that_could_not_be_asked_leave_everything_open():
     n = 1000
     reachable = np.arange(n) < 600

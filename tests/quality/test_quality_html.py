@@ -17,6 +17,7 @@ def test_a_quality_estimate_and_a_report_are_shown_as_tables():
     assert shown.count("<tr>") == len(quality) + 1
     assert all(f"<th>{name.replace('_', ' ')}</th>" in shown for name in quality)
     assert f"<td>{quality.accuracy.value:.4f}</td>" in shown
+    assert str(quality) == quality.table()
     report = clf.report()._repr_html_()
     assert report.count("<table>") == report.count("</table>") == 2
     assert clf.report().leader in report

@@ -185,9 +185,9 @@ class EventSignal:
 def standardise(rows: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """(x - mu) / sigma, clipped; where nothing varied before, whatever differs is as far as can be."""
     deviation = rows - mean
-    spread = np.sqrt(variance)
-    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(mean))
-    z = deviation / np.where(constant, 1.0, spread)
+    std = np.sqrt(variance)
+    constant = std <= 1e-12 * np.maximum(1.0, np.abs(mean))
+    z = deviation / np.where(constant, 1.0, std)
     z[:, constant] = np.where(np.abs(deviation[:, constant]) > 1e-9, np.sign(deviation[:, constant]) * FARTHEST, 0.0)
     return np.clip(z, -FARTHEST, FARTHEST)
 

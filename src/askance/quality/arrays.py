@@ -13,7 +13,7 @@ from askance.metrics.counts import class_index
 from askance.metrics.probability import calibration_bins, probabilities
 from askance.quality.anytime import ConfidenceSequence
 from askance.quality.ask_bins import ASK_BINS
-from askance.quality.bins import Integers, as_scores, ask_bins, many_odds, score_bins, score_keys, top_exponent
+from askance.quality.bins import Integers, as_scores, ask_bins_of, score_bins, score_keys, top_exponent, unasked_weights
 from askance.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
 from askance.quality.result import Quality
 from askance.quality.stratum_counts import StratumCounts
@@ -151,7 +151,7 @@ def find_probably_asked(predicted_class: Integers, ask: np.ndarray, truth: Integ
     deviation = float(np.sqrt((ask * (1.0 - ask)).sum()))
     if answered.sum() >= ask.sum() - 3.0 * deviation - 1e-6:
         return asked
-    group = predicted_class * ASK_BINS + ask_bins(ask)
+    group = predicted_class * ASK_BINS + ask_bins_of(ask)
     expected, found = np.bincount(group, ask), np.bincount(group, answered)
     coming = np.minimum(np.divide(found, expected, out=np.ones_like(expected), where=expected > 0.0), 1.0)[group]
     lost = np.divide(ask * (1.0 - coming), 1.0 - ask * coming, out=np.ones_like(ask), where=ask * coming < 1.0)
@@ -190,13 +190,13 @@ def fill(
     chance: np.ndarray | None,
 ) -> Ledger:
     """The ledger of whole columns: compute their bins, then count."""
-    ask_bin = ask_bins(ask)
-    odds = many_odds(ask, ask_bin)
+    ask_bin = ask_bins_of(ask)
+    unasked = unasked_weights(ask, ask_bin)
     key = np.zeros(len(predicted_class), np.int64) if score is None else score_keys(score)
     chance_bin = None if chance is None else calibration_bins(chance)
     chance_units = None if chance is None else np.rint(chance * PROBABILITY_UNIT).astype(np.int64)
     return fill_ledger(
-        settings, predicted_class, key, ask_bin, odds, truth, asked, score is not None, chance_bin, chance_units
+        settings, predicted_class, key, ask_bin, unasked, truth, asked, score is not None, chance_bin, chance_units
     )
 
 
@@ -205,7 +205,7 @@ def fill_ledger(
     predicted_class: Integers,
     key: Integers,
     ask_bin: Integers,
-    odds: Integers,
+    unasked: Integers,
     truth: Integers,
     asked: NDArray[np.bool_],
     is_scored: bool,
@@ -219,11 +219,11 @@ def fill_ledger(
     if settings.score_bins > 1:
         ledger.top = top_exponent(key)
         place = predicted_class * settings.score_bins + score_bins(key, ledger.top)
-    ledger.counts = StratumCounts.of((classes, classes * settings.score_bins), place, ask_bin, odds, truth, asked)
+    ledger.counts = StratumCounts.of((classes, classes * settings.score_bins), place, ask_bin, unasked, truth, asked)
     ledger.scored = len(place) if is_scored else 0
     if chance_bin is not None and chance_units is not None and classes == 2:
         ledger.by_probability = StratumCounts.of(
-            ledger.by_probability.shape[:2], chance_bin, ask_bin, odds, truth, asked
+            ledger.by_probability.shape[:2], chance_bin, ask_bin, unasked, truth, asked
         )
         np.add.at(ledger.expected, chance_bin, chance_units)
         ledger.probable = len(place)

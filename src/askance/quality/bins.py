@@ -8,8 +8,8 @@ numbers, and any order of the answers leaves the same state, to the last bit.
                 the largest |score|; what is smaller shares a bin with zero
 
 Of the events of a group, those not asked are a sample with probabilities 1 - p, the asked ones one with probabilities
-p. An answer stands for (1 - p) / p events not asked: its odds. Within an ask bin they differ little, and only their
-ratios are used, so they are kept as 2^-h (1 - p) / p, in whole multiples of 2^-20.
+p. An answer stands for (1 - p) / p events not asked: its unasked weight. Within an ask bin these differ little, and
+only their ratios are used, so they are kept as 2^-h (1 - p) / p, in whole multiples of 2^-20.
 
 Scores have any scale, and the area under the ROC curve does not depend on it. So a score has a key, a whole number that
 grows with it over all floating-point numbers. The bin of a key depends on the largest exponent seen so far; when a
@@ -37,20 +37,20 @@ SCORE_BINS = 2 * BINS_PER_SIDE + 1
 LOWEST_TOP = SCORE_EXPONENTS  # before there is any score
 
 
-def ask_bins(probability: NDArray[np.float64]) -> Integers:
+def ask_bins_of(probability: NDArray[np.float64]) -> Integers:
     """The ask bins of many ask probabilities."""
     exponent = np.frexp(probability)[1].astype(np.int64)
     return np.where(probability <= 0.0, NEVER, np.clip(-exponent, 0, RAREST))
 
 
-def odds(probability: float, h: int) -> int:
+def unasked_weight(probability: float, h: int) -> int:
     """2^-h (1 - p) / p as a multiple of 2^-20; a p below 2^-21 counts as 2^-21."""
     p = max(probability, 0.5 ** (RAREST + 1))
     return round((1.0 - p) / p * 0.5**h * UNIT)
 
 
-def many_odds(probability: NDArray[np.float64], h: Integers) -> Integers:
-    """``odds`` for many ask probabilities."""
+def unasked_weights(probability: NDArray[np.float64], h: Integers) -> Integers:
+    """``unasked_weight`` for many ask probabilities."""
     p = np.maximum(probability, 0.5 ** (RAREST + 1))
     return np.rint((1.0 - p) / p * 0.5**h * UNIT).astype(np.int64)
 

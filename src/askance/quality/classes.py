@@ -10,9 +10,10 @@ group by group (predicted class and ask bin): a group with n events without an a
     recall_k = C_kk / R_k                 d recall_k / d C_kj = ([k = j] - recall_k) / R_k
     F1_k = 2 C_kk / (R_k + P_k)           d F1_k / d C_kj = (2 [k = j] - F1_k) / (R_k + P_k)        for P_k is known
 
-The interval comes from the first-order change z of the metric with each cell. A group with m answers varies by
+The interval comes from the first-order change z of the metric with each cell. Ask bins are joined (see ``joint``). A
+group with m answers varies by
 
-    (n^2 / m + n) Var(z)        under (m q_k + mix_k) / (m + 1): one answer of the column's own mix added
+    (n^2 / (m - 1) + n) Var(z)        under (m q_k + mix_k) / (m + 1): one answer of the column's own mix added
 
 and the limits are taken on the log-odds scale. A class with fewer than ten answers varies more than first-order changes
 tell: its recall has Clopper and Pearson's limits besides. What cannot be estimated is added in full: groups without any
@@ -26,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from askance.metrics.arrays import Numbers, divide
-from askance.quality.ask_bins import SQUARE_UNIT, UNIT
+from askance.quality.ask_bins import ASK_BINS, NEVER, SQUARE_UNIT, UNIT
+from askance.quality.joint import join_bins
 from askance.quality.result import Estimate
 from askance.quality.stratum_counts import StratumCounts
 from askance.quality.stratum_weights import StratumWeights
@@ -35,43 +37,66 @@ from askance.quality.unanswered import normal_quantile
 FEW = 10
 
 
+def join_cells(counts: StratumCounts) -> tuple[Numbers, Numbers, Numbers]:
+    """Answers and their unasked weights per true class, ``[class, column, group]``, and N, k, m, O and the squares per
+    column and group. Groups are ask bins joined (see ``joint``). Events that stay open are the last group."""
+    unit = 2.0 ** np.arange(ASK_BINS)
+    unasked, squares = counts.unasked * (unit / UNIT), counts.squares.sum(axis=0) * (unit * unit / SQUARE_UNIT)
+    known = np.stack([counts.events, counts.asked, counts.answered.sum(axis=0), unasked.sum(axis=0), squares])
+    cells = np.concatenate([known, counts.answered, unasked])
+    joined = np.zeros((*cells.shape[:2], ASK_BINS))
+    for column in range(cells.shape[1]):
+        groups, open_events = join_bins(cells[:, column])
+        joined[:, column, : groups.shape[1]] = groups
+        joined[0, column, NEVER] = open_events
+    answered, of_classes = np.split(joined[len(known) :], 2)
+    return answered, of_classes, joined[: len(known)]
+
+
 class ConfusionMatrix:
     """The estimated confusion matrix C; rows are true classes, columns predictions."""
 
     def __init__(self, counts: StratumCounts) -> None:
         """Estimate C_kj = answers of k + sum n q_k from counts whose places are the predicted classes."""
-        odds, squares = counts.odds / UNIT, counts.squares.sum(axis=0) / SQUARE_UNIT
-        answered = counts.answered.astype(np.float64)
-        self.weights = StratumWeights.of(
+        answered, unasked = counts.answered.astype(np.float64), counts.unasked / UNIT
+        mix = counts.answered.sum(axis=2) + 1e-9
+        self.mix: Numbers = mix / mix.sum(axis=0)
+        weights = StratumWeights.of(
             counts.events.astype(np.float64),
             counts.asked.astype(np.float64),
             answered.sum(axis=0),
-            odds.sum(axis=0),
-            squares,
+            unasked.sum(axis=0),
+            counts.squares.sum(axis=0) / SQUARE_UNIT,
         )
-        size, total = self.weights.size, self.weights.total
-        mix = counts.answered.sum(axis=2) + 1e-9
-        mix = mix / mix.sum(axis=0)
-        self.shares = np.where(total > 0.0, divide(self.weights.weight(answered, odds), total), mix[:, :, None])
-        self.smooth = (size * self.shares + mix[:, :, None]) / (size + 1.0)
-        without = self.weights.events + self.weights.open
+        without = weights.events + weights.open
         self.without = float(without.sum())
-        self.matrix = counts.answered.sum(axis=2) + (without * self.shares).sum(axis=2)
+        shares = self.shares_of(weights, answered, unasked)
+        self.matrix = counts.answered.sum(axis=2) + (without * shares).sum(axis=2)
         self.answers = counts.answered.sum(axis=(1, 2))
         self.right = counts.answered.sum(axis=2).diagonal()
         self.never_seen = self.answers == 0
+        answered, unasked, known = join_cells(counts)
+        self.joined = StratumWeights.of(*known)
+        size = self.joined.size
+        self.smooth = (size * self.shares_of(self.joined, answered, unasked) + self.mix[:, :, None]) / (size + 1.0)
+
+    def shares_of(self, weights: StratumWeights, answered: Numbers, unasked: Numbers) -> Numbers:
+        """q_k = (weight of the answers of class k) / (weight of all), the column's own mix where there are none."""
+        known = divide(weights.weight(answered, unasked), weights.total)
+        return np.where(weights.total > 0.0, known, self.mix[:, :, None])
 
     def deviation(self, gradient: Numbers) -> tuple[float, float]:
         """The standard deviation of a metric with gradient z, and how far groups without answers could move it.
 
-            sqrt(sum over groups of (n^2 / m + n) Var(z)),        sum over groups of open max_k |z_k - E(z)|
+            sqrt(sum over groups of (n^2 / (m - 1) + n) Var(z)),        sum over groups of open max_k |z_k - E(z)|
 
         with E and Var under the smoothed shares of the group."""
         z = gradient[:, :, None]
         mean = (self.smooth * z).sum(axis=0)
         variance = (self.smooth * (z - mean) ** 2).sum(axis=0)
-        factor = divide(self.weights.events**2, self.weights.size) + self.weights.events
-        unknown = (self.weights.open * np.abs(z - mean).max(axis=0)).sum()
+        degrees = np.where(self.joined.size > 0.0, np.maximum(self.joined.size - 1.0, 1.0), 0.0)
+        factor = divide(self.joined.events**2, degrees) + self.joined.events
+        unknown = (self.joined.open * np.abs(z - mean).max(axis=0)).sum()
         return float(np.sqrt((factor * variance).sum())), float(unknown)
 
     def rare_recall(self, recall: Numbers, level: float) -> tuple[Numbers, Numbers]:

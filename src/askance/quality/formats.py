@@ -35,19 +35,21 @@ def upgrade(state: dict[str, Any]) -> dict[str, Any]:
 
     waiting = [(record[5], record[1]) for record in state["open"] if record[6] < 0]
     open_ = []
-    for ticket, number, predicted_class, probability, guess, (place, ask_bin, odds, chance_bin), truth in state["open"]:
+    for ticket, number, predicted_class, probability, guess, (place, ask_bin, unasked, chance_bin), truth in state[
+        "open"
+    ]:
         event_row = EventNumbers(
-            predicted_class, predicted_and_key(place)[1], ask_bin, odds, chance_bin, 0, 1, 1, truth
+            predicted_class, predicted_and_key(place)[1], ask_bin, unasked, chance_bin, 0, 1, 1, truth
         )
         open_.append([ticket, number, probability, guess, list(event_row)])
     awaited = {number % state["window"] for _, number in waiting if number >= state["events"] - state["window"]}
     recent = []
-    for row, (place, ask_bin, odds, chance_bin, units, truth, was_scored) in enumerate(
+    for row, (place, ask_bin, unasked, chance_bin, units, truth, was_scored) in enumerate(
         zip(*state["recent"], strict=True)
     ):
         asked = truth >= 0 or row in awaited
         recent.append(
-            EventNumbers(*predicted_and_key(place), ask_bin, odds, chance_bin, units, was_scored, int(asked), truth)
+            EventNumbers(*predicted_and_key(place), ask_bin, unasked, chance_bin, units, was_scored, int(asked), truth)
         )
     return state | {
         "format": FORMAT,

@@ -114,7 +114,7 @@ class Ledger:
         shape = (classes, self.settings.score_bins, ASK_BINS)
         plain.events = self.counts.events.reshape(shape).sum(axis=1)
         plain.asked = self.counts.asked.reshape(shape).sum(axis=1)
-        for name in ("answered", "odds", "squares"):
+        for name in ("answered", "unasked", "squares"):
             setattr(plain, name, getattr(self.counts, name).reshape(classes, *shape).sum(axis=2))
         return plain
 

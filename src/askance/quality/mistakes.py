@@ -22,6 +22,7 @@ from askance.metrics.arrays import Numbers, divide
 from askance.metrics.counts import Counts
 from askance.metrics.register import METRICS, Metric, Weights
 from askance.quality.ask_bins import SQUARE_UNIT, UNIT
+from askance.quality.joint import Strata, mistakes_by_column, mistakes_of_all
 from askance.quality.result import Estimate
 from askance.quality.stratum_counts import StratumCounts
 from askance.quality.stratum_weights import StratumWeights
@@ -43,6 +44,8 @@ class Mistakes:
     seen: Numbers
     unanswered: UnansweredMistakes
     weights: StratumWeights
+    strata: Strata
+    level: float
 
     @classmethod
     def of(cls, counts: StratumCounts, column_of: Any, is_wrong: Any, level: float) -> Mistakes:
@@ -57,26 +60,34 @@ class Mistakes:
 
         wrong = np.asarray(is_wrong)[:, :, None]
         events = gather(counts.events)
-        weights = StratumWeights.of(
+        known = (
             events,
             gather(counts.asked),
             gather(counts.answered.sum(axis=0)),
-            gather(counts.odds.sum(axis=0)) / UNIT,
+            gather(counts.unasked.sum(axis=0)) / UNIT,
             gather(counts.squares.sum(axis=0)) / SQUARE_UNIT,
         )
+        weights = StratumWeights.of(*known)
         seen = gather((counts.answered * wrong).sum(axis=0))
-        weight = weights.weight(seen, gather((counts.odds * wrong).sum(axis=0)) / UNIT)
-        return cls(events, seen, estimate_unanswered(weights, weight, level), weights)
+        seen_unasked = gather((counts.unasked * wrong).sum(axis=0)) / UNIT
+        unanswered = estimate_unanswered(weights, weights.weight(seen, seen_unasked), level)
+        return cls(events, seen, unanswered, weights, Strata.of_bins(*known, seen, seen_unasked), level)
 
     def estimate(self, metric: Any) -> Estimate:
         """Value and limits of a metric, a function of the mistakes ``[..., column]``."""
-        return Estimate(*combine_intervals(lambda wrong: metric(wrong.sum(axis=-1)), self.unanswered, self.seen))
+        by_column = mistakes_by_column(self.strata, self.unanswered.value.sum(axis=1), self.level)
+        seen = self.seen.sum(axis=1, keepdims=True)
+        return Estimate(*combine_intervals(lambda wrong: metric(wrong.sum(axis=-1)), by_column, seen))
 
 
 def accuracy(mistakes: Mistakes) -> Estimate:
     """1 - (sum of E over the columns) / (sum of N)."""
     total = float(mistakes.events.sum())
-    return mistakes.estimate(lambda wrong: 1.0 - wrong.sum(axis=-1) / total) if total else UNKNOWN
+    if not total:
+        return UNKNOWN
+    together = mistakes_of_all(mistakes.strata, mistakes.unanswered.value.sum(keepdims=True)[0], mistakes.level)
+    seen = mistakes.seen.sum(keepdims=True)
+    return Estimate(*combine_intervals(lambda wrong: 1.0 - wrong.sum(axis=(-1, -2)) / total, together, seen))
 
 
 def macro_precision(mistakes: Mistakes) -> Estimate:

@@ -11,7 +11,7 @@ from askance.errors import InvalidInput, InvalidParameter
 from askance.pending import Pending
 from askance.quality.anytime import ConfidenceSequence
 from askance.quality.ask_bins import ask_bin_of
-from askance.quality.bins import as_score, odds, probability_bin, score_key
+from askance.quality.bins import as_score, probability_bin, score_key, unasked_weight
 from askance.quality.formats import FORMAT, upgrade
 from askance.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
 from askance.quality.recent import EventNumbers, Recent
@@ -138,7 +138,7 @@ class Monitor:
             raise InvalidInput(f"score must be a finite number, got {score!r}.")
         key = 0 if score is None else score_key(score)
         h = ask_bin_of(probability)
-        weight = odds(probability, h)
+        weight = unasked_weight(probability, h)
         event_row = EventNumbers(
             column, key, h, weight, chance_bin, chance_units, int(score is not None), int(bool(asked))
         )
@@ -186,10 +186,10 @@ class Monitor:
         """Count an answer, or with ``sign`` -1 take it back."""
         event_row, ledger = event.event_row, self._ledger
         ledger.counts.add_answer(
-            truth, ledger.place(event_row.predicted_class, event_row.key), event_row.ask_bin, event_row.odds, sign
+            truth, ledger.place(event_row.predicted_class, event_row.key), event_row.ask_bin, event_row.unasked, sign
         )
         if event_row.chance_bin >= 0:
-            ledger.by_probability.add_answer(truth, event_row.chance_bin, event_row.ask_bin, event_row.odds, sign)
+            ledger.by_probability.add_answer(truth, event_row.chance_bin, event_row.ask_bin, event_row.unasked, sign)
         if self._sequence is not None:
             self._sequence.answer(
                 event_row.predicted_class,

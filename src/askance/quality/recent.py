@@ -17,7 +17,7 @@ class EventNumbers(NamedTuple):
     key: int
     """The key of its score (see ``bins``); 0 if it has none."""
     ask_bin: int
-    odds: int
+    unasked: int
     chance_bin: int
     """-1 if it has no probability of the positive class."""
     chance_units: int
@@ -48,14 +48,14 @@ class Recent:
     def ledger(self, settings: EstimateSettings, count: int) -> Ledger:
         """The ledger of the window, counted afresh: a fixed amount of work, done only when somebody asks for it."""
         rows = self.rows[: min(count, self.size)]
-        predicted_class, key, ask_bin, odds, chance_bin, chance_units, scored, asked, truth = rows.T
+        predicted_class, key, ask_bin, unasked, chance_bin, chance_units, scored, asked, truth = rows.T
         is_probable = bool(len(rows)) and bool((chance_bin >= 0).all())
         return fill_ledger(
             settings,
             predicted_class,
             key,
             ask_bin,
-            odds,
+            unasked,
             truth,
             asked.astype(np.bool_),
             bool(scored.all()),

@@ -89,6 +89,9 @@ class Quality(Mapping[str, Estimate]):
             "estimates": {name: estimate._asdict() for name, estimate in self.estimates.items()},
         }
 
+    def __str__(self) -> str:
+        return self.table()
+
     def table(self) -> str:
         """The estimates as a table in plain text."""
         kind = "at all times" if self.anytime else "at this time"

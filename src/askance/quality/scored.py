@@ -51,10 +51,10 @@ def area(counts: StratumCounts, mistakes: Mistakes, level: float) -> Estimate:
     used = events.any(axis=(0, 2))
     answered = counts.answered.reshape(2, *shape)[:, :, used].astype(np.float64)
     without = events[:, used] - answered.sum(axis=0)
-    each, by_odds = mistakes.weights.each[:, None], mistakes.weights.by_odds[:, None]
+    each, by_unasked = mistakes.weights.each[:, None], mistakes.weights.by_unasked[:, None]
     wrong_answers = np.stack([answered[1, 0], answered[0, 1]])
-    odds = counts.odds.reshape(2, *shape)[:, :, used]
-    weight = each * wrong_answers + by_odds * np.stack([odds[1, 0], odds[0, 1]]) / UNIT
+    unasked = counts.unasked.reshape(2, *shape)[:, :, used]
+    weight = each * wrong_answers + by_unasked * np.stack([unasked[1, 0], unasked[0, 1]]) / UNIT
     anywhere = divide(without, without.sum(axis=1)[:, None])
     distribution = np.where(weight.sum(axis=1)[:, None] > 0.0, divide(weight, weight.sum(axis=1)[:, None]), anywhere)
     groups = mistakes.unanswered
@@ -96,9 +96,9 @@ def few(counts: StratumCounts, mistakes: Mistakes, value: float, level: float) -
 
     shape = (2, 2, SCORE_BINS, ASK_BINS)
     answers = counts.answered.reshape(shape).sum(axis=2)
-    odds = counts.odds.reshape(shape).sum(axis=2) / UNIT
-    weight = mistakes.weights.weight(answers, odds)
-    square = mistakes.weights.squares(answers, odds, counts.squares.reshape(shape).sum(axis=2) / SQUARE_UNIT)
+    unasked = counts.unasked.reshape(shape).sum(axis=2) / UNIT
+    weight = mistakes.weights.weight(answers, unasked)
+    square = mistakes.weights.squares(answers, unasked, counts.squares.reshape(shape).sum(axis=2) / SQUARE_UNIT)
     without = mistakes.weights.events + mistakes.weights.open
     groups, tail = mistakes.unanswered, (1.0 - level) / 2.0
     moves = np.zeros((2, 2))

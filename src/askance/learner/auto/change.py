@@ -14,16 +14,20 @@ This is Page's test (1954) with the likelihood ratio of the two worlds. S above 
 changes, false ones come once in exp(ALARM) answers at most, on average (Lorden 1971), as far as e is right. Like the
 committee's losses, n and k forget.
 
-At an alarm the covariances of all members i move a share of the way back to what they were at first, the weights stay,
+The answer that raises an alarm is the last one of the old world. After it, all members i move a share of the way back
+to where they began, with weights of 0,
 
-    S_i <- (1 - share) S_i + share S_i0,
+    S_i <- (1 - share) S_i + share S_i0,        w_i <- (1 - share) w_i,
 
-and the test begins anew. Given labels do not count: whoever complains of mistakes gives nothing but mistakes.
+and the test begins anew. Losses and votes stay: who did best before is likely to do so again. Given labels do not
+count: whoever complains of mistakes gives nothing but mistakes.
 """
 
 from __future__ import annotations
 
 from math import log, sqrt
+
+import numpy as np
 
 from askance.compile import no_inline
 from askance.learner.auto.classes import MEMORY
@@ -41,6 +45,7 @@ from askance.learner.auto.layout import (
 )
 from askance.learner.auto.members import initial_variance, own_state
 from askance.learner.diagonal import VARIANCE
+from askance.learner.sparse import WEIGHT
 
 SHIFT = 0.5
 ALARM = 10.0
@@ -73,6 +78,20 @@ def count_surprise(state, predicted, margin, is_wrong):
         trust.answers[place] = 0.0
         trust.mistakes[place] = 0.0
     return True
+
+
+@no_inline
+def restart_members(parameters, state, share):
+    """S_i <- (1 - share) S_i + share S_i0 and w_i <- (1 - share) w_i, for every weight vector of every member i."""
+    inflate_members(parameters, state, share)
+    vectors = state.scores.size
+    flat = n_flat(state)
+    curves = int(view_settings(parameters).curves)
+    for vector in range(vectors):
+        for i in range(flat):
+            state.table[:, np.uint64(2 * i), vector] *= 1.0 - share
+        for i in range(flat, n_members(state)):
+            curved_state(state, i, vector, curves).table[:, WEIGHT, 0] *= 1.0 - share
 
 
 @no_inline

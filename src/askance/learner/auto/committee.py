@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from askance.compile import no_inline
-from askance.learner.auto.change import count_surprise, inflate_members
+from askance.learner.auto.change import count_surprise, restart_members
 from askance.learner.auto.classes import MEMORY, class_weight, count_answer, count_prediction, decision_threshold
 from askance.learner.auto.fourier import curved_state, fill_curved_view, view_curves
 from askance.learner.auto.layout import (
@@ -188,13 +188,15 @@ def learn(parameters, state, event, answer, prediction, weight):
     if head.watched <= head.given:
         learn_given(parameters, state, event, answer, prediction, 1.0)
     else:
+        is_alarm = False
         if not is_correction(state):
             count_reason(state, prediction, members_disagree(parameters, state, prediction.predicted))
             is_wrong = answer != prediction.predicted
-            if count_surprise(state, prediction.predicted, prediction.margin, is_wrong):
-                inflate_members(parameters, state, view_settings(parameters).reaction)
+            is_alarm = count_surprise(state, prediction.predicted, prediction.margin, is_wrong)
         count_bought(state, answer, predicted_then(state, prediction.predicted), weight, 1.0)
         learn_answer(parameters, state, event, answer, weight ** view_settings(parameters).importance, 1.0)
+        if is_alarm:
+            restart_members(parameters, state, view_settings(parameters).reaction)
 
 
 @no_inline

@@ -81,8 +81,8 @@ class ReportCounts(NamedTuple):
     """By group: those of them that were asked."""
     answers: np.ndarray
     """By cell: the bought answers."""
-    odds: np.ndarray
-    """By cell: the sum of their odds."""
+    unasked: np.ndarray
+    """By cell: the sum of their unasked weights."""
     squares: np.ndarray
     """By cell: the sum of the squares of these."""
     given: np.ndarray
@@ -147,12 +147,12 @@ def view_report_counts(state):
     groups, cells = ASK_BINS * classes, ASK_BINS * classes * classes
     events = HEAD_SIZE + 3 * classes
     asked, answers = events + groups, events + 2 * groups
-    odds, squares, given = answers + cells, answers + 2 * cells, answers + 3 * cells
+    unasked, squares, given = answers + cells, answers + 2 * cells, answers + 3 * cells
     return ReportCounts(
         state.extra[events:asked],
         state.extra[asked:answers],
-        state.extra[answers:odds],
-        state.extra[odds:squares],
+        state.extra[answers:unasked],
+        state.extra[unasked:squares],
         state.extra[squares:given],
         state.extra[given : given + classes * classes],
     )

@@ -81,7 +81,7 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         lines = [self.one_line()]
         lines += [f"  {name:<22} vote {vote:4.0%}   loss {loss:.2f}" for name, vote, loss in self.member_reports]
-        lines += [f"  estimated {name}{told(self.quality[name])}" for name in ("accuracy", "recall")]
+        lines += [f"  estimated {name}{describe_estimate(self.quality[name])}" for name in ("accuracy", "recall")]
         spent = ", ".join(f"{reason}: {count:,}" for reason, count in self.spent.items())
         shares = ", ".join(f"{label}: {share:.0%}" for label, share in list(self.classes.items())[:8])
         lines.append(f"  labels: {spent}")
@@ -108,15 +108,15 @@ class Report(NamedTuple):
         return (
             f"{self.leader} leads {len(self.member_reports)} learners since answer {self.since:,} of {self.answers:,}, "
             f"{heard} heard, {self.effective_members:.1f} in effect; "
-            f"estimated balanced accuracy{told(self.quality.balanced_accuracy)}"
+            f"estimated balanced accuracy{describe_estimate(self.quality.balanced_accuracy)}"
         )
 
 
-def told(estimate: Estimate) -> str:
+def describe_estimate(estimate: Estimate) -> str:
     """An estimate in words, or that it is too early to say.
 
     >>> from askance.quality.result import Estimate
-    >>> told(Estimate(0.93, 0.91, 0.95)), told(Estimate(0.477, 0.002, 0.954))
+    >>> describe_estimate(Estimate(0.93, 0.91, 0.95)), describe_estimate(Estimate(0.477, 0.002, 0.954))
     (' 93.0% [91.0%, 95.0%]', ': too early to say [0.2%, 95.4%]; labels bought at random (explore) tell more')
     """
     value, low, high = estimate
@@ -156,8 +156,8 @@ def estimate_quality(state: State, classes: np.ndarray) -> Quality:
     counts, bins = ledger.counts, ledger.settings.score_bins
     own = view_report_counts(state)
     events, asked = (by_group.reshape(n, ASK_BINS) for by_group in (own.events, own.asked))
-    cells = own.answers, own.odds, own.squares
-    answers, odds, squares = (by_cell.reshape(n, n, ASK_BINS) for by_cell in cells)
+    cells = own.answers, own.unasked, own.squares
+    answers, unasked, squares = (by_cell.reshape(n, n, ASK_BINS) for by_cell in cells)
     if not events.any():
         answers = np.zeros((n, n, ASK_BINS))
         answers[:, :, 0] = own.given.reshape(n, n)
@@ -167,6 +167,6 @@ def estimate_quality(state: State, classes: np.ndarray) -> Quality:
     counts.events[::bins] = np.maximum(events, asked)
     counts.asked[::bins] = asked
     counts.answered[:, ::bins] = answers
-    counts.odds[:, ::bins] = odds
+    counts.unasked[:, ::bins] = unasked
     counts.squares[:, ::bins] = squares
     return ledger.quality()

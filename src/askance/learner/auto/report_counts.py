@@ -2,8 +2,8 @@
 
 Every event is counted by its predicted class and ask bin, every bought answer by these two and its class. From these
 counts ``askance.quality`` estimates, in the same whole numbers (see ``ask_bins``). An answer stands for (1 - p) / p
-events of its group that were not asked: its odds. A late answer counts in the group of its event, by what was predicted
-then.
+events of its group that were not asked: its unasked weight. A late answer counts in the group of its event, by what was
+predicted then.
 
 A given label came with a probability that nobody knows. It is no evidence of how good the committee is on the stream,
 and is counted apart.
@@ -16,7 +16,7 @@ import numpy as np
 from askance.learner.auto.layout import cell_at, group_at, n_classes, view_counts, view_head, view_report_counts
 from askance.quality.ask_bins import RAREST, SQUARE_SHIFT, UNIT, ask_bin_of
 
-LARGEST_ODDS = 2.0 ** (RAREST + 1) - 1.0
+LARGEST_UNASKED = 2.0 ** (RAREST + 1) - 1.0
 SQUARES_PER_UNIT = 2.0**SQUARE_SHIFT
 
 CLEARLY = 1.0  # a margin of the usual size
@@ -35,14 +35,14 @@ def count_event(state, predicted, probability, is_asked):
 def count_bought(state, answer, predicted, weight, sign):
     """Count an answer bought with probability p = 1 / weight; ``sign`` -1 takes one back.
 
-    In ask bin h, the count grows by 1, the odds by o = 2^-h (1 - p) / p, the squares by o^2, both in whole units."""
+    In ask bin h, the count grows by 1, the unasked weight by o = 2^-h (1 - p) / p, the squares by o^2: whole units."""
     counts = view_report_counts(state)
     ask_bin = ask_bin_of(1.0 / weight)
-    odds = np.rint(min(max(weight - 1.0, 0.0), LARGEST_ODDS) * 0.5**ask_bin * UNIT)
+    unasked = np.rint(min(max(weight - 1.0, 0.0), LARGEST_UNASKED) * 0.5**ask_bin * UNIT)
     cell = cell_at(n_classes(state), answer, predicted, ask_bin)
     counts.answers[cell] += sign
-    counts.odds[cell] += sign * odds
-    counts.squares[cell] += sign * np.floor(odds * odds / SQUARES_PER_UNIT)
+    counts.unasked[cell] += sign * unasked
+    counts.squares[cell] += sign * np.floor(unasked * unasked / SQUARES_PER_UNIT)
 
 
 def predicted_then(state, predicted):

@@ -76,8 +76,8 @@ class Committee(UpdateRule):
         How many features the curved view has, where events have few enough of their own; 0: there is none, and no
         curved member. ``make("auto")`` has 128.
     reaction : float, default 0.0
-        How far an alarm (see ``change``) takes the members' covariances back to what they were at first.
-        ``make("auto")`` has 1; 0 counts alarms, but does nothing.
+        How far an alarm (see ``change``) takes the members back to where they began. ``make("auto")`` has 1: they start
+        anew. 0 counts alarms, but does nothing.
     audits : float, default 0.0
         With a budget that is a share r of the events, ``explore`` is this part of r at least, so that the report's
         intervals become narrower. ``make("auto")`` has 0.2.
