@@ -51,6 +51,8 @@ class Running:
         log=None,
         instructions=None,
         display=None,
+        webhooks=(),
+        oidc=None,
         nursery=None,
         file_bytes=None,
         holds=None,
@@ -83,6 +85,14 @@ class Running:
         for label, of_class in told.get("classes", {}).items():
             lines.append(f"[instructions.classes.{json.dumps(label)}]")
             lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in of_class.items()]
+        if oidc:
+            lines.append("[oidc]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in oidc.items() if key != "roles"]
+            lines.append("[oidc.roles]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in oidc.get("roles", {}).items()]
+        for hook in webhooks:
+            lines.append("[[webhooks]]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in hook.items()]
         self.text = "\n".join(lines) + "\n"
 
     def create(self):

@@ -27,7 +27,7 @@ from askance.live.store import open_store
 BEGIN = 1_700_000_000.0
 WORDS = ("win a prize", "meet at noon", "the parcel", "your account", "lunch tomorrow")
 TRIES = 20
-NOT_COMPARED = ("group", "clock", "store")  # rows of meta: how many transactions there were, and random names
+NOT_COMPARED = ("group", "clock", "store", "writer")  # rows of meta: how many transactions there were, random names
 TABLES = (
     "answers", "asks", "audit_log", "checkpoints", "events", "learned", "minutes", "quarantine", "set_aside",
     "settings", "tallies", "widened",

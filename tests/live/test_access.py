@@ -9,8 +9,9 @@ import pytest
 from tests.patience import PATIENCE, wait_until
 
 from askance.live import routes
-from askance.live.auth import SCOPES, Keys
+from askance.live.auth import SCOPES
 from askance.live.clock import Clock
+from askance.live.keys import Keys
 from askance.live.routing import ROUTES
 from askance.live.store import open_store
 

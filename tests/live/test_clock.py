@@ -9,11 +9,13 @@ import pytest
 from tests.live.in_process import create_store, label, opened, running_engine, send
 from tests.patience import PATIENCE, wait_until
 
-from askance.live import auth, queue
-from askance.live.auth import SESSION_SECONDS, Keys, create_token
+from askance.live import keys as keys_module
+from askance.live import queue
+from askance.live.auth import SESSION_SECONDS, create_token
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, ModelSettings
 from askance.live.doctor import examine_rest, examine_store
+from askance.live.keys import Keys
 from askance.live.learner import Incoming, Learner
 from askance.live.stats import series
 
@@ -169,7 +171,7 @@ def test_a_token_made_by_a_command_while_the_clock_was_ahead_lasts_as_long_as_it
 
 
 def test_sessions_that_expired_are_kept_up_to_a_number(tmp_path, store, monkeypatch):
-    monkeypatch.setattr(auth, "EXPIRED_KEPT", 3)
+    monkeypatch.setattr(keys_module, "EXPIRED_KEPT", 3)
     with running_engine(create_store(tmp_path, store)) as engine:
         keys = Keys(engine.database, engine.clock)
         _, secret = new_token(engine, "ana", None)
@@ -254,7 +256,7 @@ def test_what_is_counted_by_the_minute_and_the_day_follows_the_clock(tmp_path, s
             wall.off = off
             send(engine, *(f"e{number}-{k}" for k in range(number + 1)))
             sent[off] += number + 1
-            assert engine.state.recent_counts.number("events", int(DAY), engine.clock.now()) == sent[off]
+            assert engine.state.period_counts.number("events", int(DAY), engine.clock.now()) == sent[off]
         wall.off = 0.0
         send(engine, "last")
         with engine.database.read() as session:
@@ -262,7 +264,7 @@ def test_what_is_counted_by_the_minute_and_the_day_follows_the_clock(tmp_path, s
         assert sum(point["events"] for point in shown["points"]) == sent[0.0] + 1
         assert engine.state.totals["events"] == sent.total() + 1
     with running_engine(config) as engine:
-        assert engine.state.recent_counts.number("events", int(DAY), engine.clock.now()) == sent[0.0] + 1
+        assert engine.state.period_counts.number("events", int(DAY), engine.clock.now()) == sent[0.0] + 1
 
 
 class _Shown:

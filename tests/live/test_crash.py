@@ -23,6 +23,7 @@ class Client(threading.Thread):
         self.events, self.answers = {}, {}
         self.ended = threading.Event()
         self.errors = []
+        self.http = httpx.Client(timeout=PATIENCE, verify=False)  # a context for TLS takes longer than a request
 
     @property
     def told(self):
@@ -32,7 +33,7 @@ class Client(threading.Thread):
         """Until an answer comes; a crash in between makes it the same request once more."""
         while not self.ended.is_set():
             try:
-                response = httpx.post(self.service.url + path, json=body, timeout=PATIENCE)
+                response = self.http.post(self.service.url + path, json=body)
             except httpx.TransportError:
                 time.sleep(0.05)
                 continue

@@ -10,7 +10,7 @@ from tests.live.running import to_half_past
 from tests.patience import PATIENCE, wait_until
 
 from askance.live.config import AskingSettings, ModelSettings
-from askance.live.counts import SlidingCounts
+from askance.live.counts import PeriodCounts
 from askance.live.learner import Incoming, Learner
 from askance.live.spending import spending
 
@@ -64,14 +64,14 @@ def test_a_budget_spread_over_the_day_is_no_silence(make, rate):
 def test_only_what_a_day_holds_back_is_said_to_be_spread(rate, apart, per_day, held):
     asking = AskingSettings(rate=rate, per_day=per_day)
     config = SimpleNamespace(model=ModelSettings(classes=["ham", "spam"], algorithm="PAA-I"), asking=asking)
-    learner, recent, asked = Learner(config.model, config.asking), SlidingCounts(), 0
+    learner, recent, asked = Learner(config.model, config.asking), PeriodCounts(), 0
     now = 20_000 * 86400.0
     for k in range(60):
         now += apart
         decided = learner.decide([Incoming({"text": f"hello {k}"}, now)], k)[0]
         asked += decided.asked
         recent.count(int(now // 60), "asks", int(decided.asked))
-    state = SimpleNamespace(config=config, learner=learner, recent_counts=recent)
+    state = SimpleNamespace(config=config, learner=learner, period_counts=recent)
     pace = spending(state, now)["pace"]
     assert (pace is not None) == held
     assert spending(state, now + 86400)["pace"] is None  # another day, of which nothing is known

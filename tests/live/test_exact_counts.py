@@ -7,7 +7,7 @@ from collections import Counter
 from tests.live.running import to_half_past
 
 from askance.live.config import is_postgres
-from askance.live.counts import DAY, HOUR, SlidingCounts
+from askance.live.counts import DAY, HOUR, PeriodCounts
 from askance.live.dashboard_counts import count_anew, read_counts
 from askance.live.store import open_store
 
@@ -143,7 +143,7 @@ def test_whatever_happened_the_numbers_are_those_of_a_recount(make, store):
 
 
 def test_the_hour_and_the_day_under_way_are_sums_of_their_minutes():
-    lately, minutes, rng = SlidingCounts(), Counter(), random.Random(3)
+    lately, minutes, rng = PeriodCounts(), Counter(), random.Random(3)
     minute = 29_000_000
     for _ in range(500):
         minute += rng.choice((0, 0, 1, 7, 100, 1500))

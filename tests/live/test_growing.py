@@ -6,12 +6,12 @@ import pytest
 from tests.live.in_process import new_engine
 from tests.patience import PATIENCE
 
-from askance.live import answers, corrections, queue
-from askance.live.answers import Submission
+from askance.live import answers, queue, undo
 from askance.live.labels import give_label
 from askance.live.received import read_event
 from askance.live.service import Service
 from askance.live.stats import stats
+from askance.live.submissions import Submission
 
 GROWING = "events|asks|answers|learned|set_aside"
 
@@ -42,7 +42,7 @@ def work(engine):
     do(lambda session, state: answers.skip(session, state, "ana", third["id"], skipped))
     engine.ingest([read_event({"id": "late", "fields": {"text": "hello"}}, 10_000)]).result(PATIENCE)
     do(lambda session, state: give_label(session, state, "root", "late", 1, None, False))
-    do(lambda session, state: corrections.undo(session, state, "ana", "answer-1"))
+    do(lambda session, state: undo.undo(session, state, "ana", "answer-1"))
     do(lambda session, state: queue.expire(session, state, state.clock.now()))
     while engine.state.due is not None:
         do(lambda session, state: None)

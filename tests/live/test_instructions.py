@@ -1,10 +1,10 @@
-"""Instructions in the settings: checked, and what a text becomes."""
+"""Instructions in the settings, checked."""
 
 import pytest
 
 from askance.errors import InvalidParameter
 from askance.live.config import from_document
-from askance.live.instructions import Instructions, blocks
+from askance.live.instructions import Instructions
 
 
 def read(**instructions):
@@ -40,15 +40,3 @@ def test_classes_come_in_the_order_of_the_settings_and_all_may_be_missing():
 def test_what_cannot_be_shown_is_refused_in_a_sentence(instructions, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         read(**instructions)
-
-
-def test_a_text_becomes_paragraphs_lists_and_links():
-    found = list(blocks("One\ntwo\n\n- a (https://x.org/?q=1).\n - b\nEnd javascript:alert(1) ftp://x"))
-    assert [(block.is_list, ["".join(part.text for part in line) for line in block.lines]) for block in found] == [
-        (False, ["One", "two"]),
-        (True, ["a (https://x.org/?q=1).", "b"]),
-        (False, ["End javascript:alert(1) ftp://x"]),
-    ]
-    addresses = [part.address for block in found for line in block.lines for part in line if part.address]
-    assert addresses == ["https://x.org/?q=1"]
-    assert list(blocks("  \n ")) == []

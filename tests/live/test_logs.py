@@ -87,3 +87,11 @@ def test_a_traceback_follows_its_line_and_everything_is_written_at_the_end(capfd
 def test_a_slip_is_one_sentence(setting, sentence):
     with pytest.raises(InvalidParameter, match=re.escape(sentence)):
         from_document(tomllib.loads(f'classes = ["a", "b"]\n[log]\n{setting}\n'))
+
+
+def test_a_problem_document_names_its_request(make):
+    service = make()
+    response = service.get("/v1/events/none", headers={"x-request-id": "mine-7"})
+    assert response.json()["request"] == response.headers["x-request-id"] == "mine-7"
+    made_up = service.get("/v1/events/none")
+    assert made_up.json()["request"] == made_up.headers["x-request-id"]

@@ -26,7 +26,11 @@ KEPT_TABLES = ("events", "asks", "answers", "learned", "settings")
 
 
 def kept(version):
-    return json.loads((KEPT / f"{version}.json").read_text())
+    path = KEPT / f"{version}.json"
+    assert path.exists(), (
+        f"{path.name} is missing: 'python -m tests.keep schema' writes it, before there is a new migration"
+    )
+    return json.loads(path.read_text())
 
 
 class Raw:

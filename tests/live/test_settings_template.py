@@ -19,6 +19,8 @@ from askance.live.config import (
     from_document,
     load,
 )
+from askance.live.oidc_settings import OidcSettings
+from askance.live.webhooks import Webhook
 
 SECTIONS = {
     "model": ModelSettings,
@@ -57,7 +59,11 @@ def test_every_setting_is_in_the_template(tmp_path):
             names -= {"classes"}
         own = re.split(r"# \[\w+\.", parts[section])[0]
         assert names == set(re.findall(r"^(?:# )?(\w+) = ", own, re.MULTILINE))
-    names = {item.name for item in fields(Config)} - SECTIONS.keys() - {"folder"}
+    hooks = re.split(r"^# \[\[webhooks\]\]", text, flags=re.MULTILINE)[1].split("\n\n")[0]
+    assert {item.name for item in fields(Webhook)} == set(re.findall(r"^# (\w+) = ", hooks, re.MULTILINE))
+    company = re.split(r"^# \[oidc\]", text, flags=re.MULTILINE)[1].split("\n\n")[0]
+    assert {item.name for item in fields(OidcSettings)} == set(re.findall(r"^# (\w+) = ", company, re.MULTILINE))
+    names = {item.name for item in fields(Config)} - SECTIONS.keys() - {"folder", "webhooks", "oidc"}
     assert names == set(re.findall(r"^(?:# )?(\w+) = ", top, re.MULTILINE))
 
 

@@ -78,6 +78,9 @@ def test_the_service_decides_as_the_loaded_model_would(tmp_path, algorithm):
     clf.budget = askance.budgets.Unlimited()
     clf._budget_state.counts[...] = 0  # which begin anew, and some query rules read
     rows, _ = events(30, first=500)
+    chances = [learner.predict(row)[1] for row in rows]
+    alike = 0.01 if algorithm == "UOAL-entropy" else 1e-9  # a probit's probabilities are a logistic function's here
+    np.testing.assert_allclose(chances, clf.predict_proba(rows), rtol=0.0, atol=alike)
     decided = learner.decide([Incoming(row, float(at)) for at, row in enumerate(rows)], 0)
     expected = [clf.ask(row, explore=0.0) for row in rows]
     assert [learner.classes[item.predicted] for item in decided] == [decision.label for decision in expected]

@@ -19,8 +19,7 @@ from hypothesis.stateful import (
 )
 from tests.patience import PATIENCE
 
-from askance.live import answers, corrections, queue
-from askance.live.answers import Submission
+from askance.live import answers, queue, undo
 from askance.live.clock import Clock
 from askance.live.config import from_document
 from askance.live.dashboard_counts import count_anew, read_counts
@@ -30,6 +29,7 @@ from askance.live.problems import Problem
 from askance.live.rebuild import compare
 from askance.live.received import digest_of, read_event
 from askance.live.store import open_store
+from askance.live.submissions import Submission
 
 PEOPLE = st.sampled_from(["ana", "ben", "cleo"])
 LABELS = st.sampled_from([0, 1])
@@ -149,7 +149,7 @@ class QueueMachine(RuleBasedStateMachine):
             for ask in self.questions.values()
             if (ask.state == "open" and ask.aside.get(name, 0) <= now) or (ask.state == "leased" and ask.holder == name)
         ]
-        if isinstance(found, queue.Nothing):
+        if isinstance(found, queue.NothingToLabel):
             assert not free
             return
         assert len(found[0]) == min(n, len(free))
@@ -236,7 +236,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.sweep()
         said = self.answers[identifier]
         ask = self.questions[said["ask"]]
-        outcome = self.do(lambda session, state: corrections.undo(session, state, said["name"], identifier))
+        outcome = self.do(lambda session, state: undo.undo(session, state, said["name"], identifier))
         if not said["counts"]:  # with the other, where the same answer was given twice
             assert outcome["outcome"] == "already_undone"
             return

@@ -23,7 +23,10 @@ from askance.live.learner import Learner, most_model_bytes
 from askance.live.problems import StartError
 from askance.live.start import MOST_BYTES, Start, start_from
 from askance.live.store.database import Session
+from askance.live.store.rows import insert
+from askance.live.store.schema import CheckpointRow
 
+INSERT_CHECKPOINT = insert(CheckpointRow)
 KEPT = 3
 DESCRIPTION, PER_FIELD = 8_000_000, 1_000  # bytes, at most, of what stands before the model, and for each field
 WORDS_ALIKE = "words_alike"
@@ -123,10 +126,7 @@ def save_checkpoint(session: Session, learner: Learner, seq: int, n: int, now: f
     content = learner.dump()
     digest = hashlib.sha256(content).hexdigest()
     session.execute("DELETE FROM checkpoints WHERE seq >= ?", (seq,))
-    session.execute(
-        "INSERT INTO checkpoints (seq, n, digest, created, content) VALUES (?, ?, ?, ?, ?)",
-        (seq, n, digest, now, pack(content)),
-    )
+    session.execute(INSERT_CHECKPOINT, CheckpointRow(seq, n, digest, now, pack(content)))
     session.execute(
         "DELETE FROM checkpoints WHERE seq > 0 AND seq NOT IN (SELECT seq FROM checkpoints ORDER BY seq DESC LIMIT ?)",
         (KEPT,),
@@ -140,10 +140,7 @@ def keep_start(session: Session, start: Start | None, now: float) -> None:
     """Keep the content of the file that a store starts from, in the place of another; or nothing."""
     session.execute("DELETE FROM checkpoints WHERE seq = 0")
     if start is not None:
-        session.execute(
-            "INSERT INTO checkpoints (seq, n, digest, created, content) VALUES (0, 0, ?, ?, ?)",
-            (start.digest, now, pack(start.content)),
-        )
+        session.execute(INSERT_CHECKPOINT, CheckpointRow(0, 0, start.digest, now, pack(start.content)))
 
 
 def stored_start(session: Session, config: Config) -> Start | None:

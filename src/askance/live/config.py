@@ -15,7 +15,9 @@ from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
 from askance.live.display import Display, read_display
 from askance.live.instructions import Instructions, read_instructions
+from askance.live.oidc_settings import OidcSettings, read_oidc
 from askance.live.proxies import read_networks, read_public_url
+from askance.live.webhooks import Webhook, read_webhooks
 from askance.missing import MissingValues
 
 ALGORITHM = "auto"
@@ -25,6 +27,7 @@ HASH_BITS, AUTO_HASH_BITS, AUTO_HASH_BITS_OF_MANY = 18, 16, 14
 """Columns for words and categories, as a power of two. ``auto`` keeps twelve learners, and one of each for each class
 where there are more than two: 18 MB for two classes, 3.5 MB for each of several."""
 
+MOST_ANSWERS = 25  # to one question
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
 LATER_SETTINGS = ("na_values", "load")  # of the model, that stores from before do not have
@@ -83,6 +86,16 @@ class Queue:
     most_open: int = 10_000
     park_after: int = 3
     later: float = 600.0
+    answers: int = 1
+    """Of how many different people a question takes an answer; their consensus is learned."""
+    audit_answers: int = 0
+    """The same of questions of the random sample; 0: as many as of others."""
+    weigh_agreement: bool = False
+    """Whether a consensus moves the model by the share of people who said so."""
+
+    def wanted(self, is_audit: bool) -> int:
+        """How many people answer a question."""
+        return (self.audit_answers if is_audit else 0) or self.answers
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,8 @@ class Config:
     log: LogSettings = LogSettings()
     instructions: Instructions = field(default_factory=Instructions)
     display: Display = field(default_factory=Display)
+    webhooks: tuple[Webhook, ...] = ()
+    oidc: OidcSettings | None = None
     folder: Path = field(default=Path("."), compare=False)
     """Where the file is: what it names is beside it."""
 
@@ -188,7 +203,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
     """A configuration from parsed TOML."""
     known = {
         "name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions",
-        "display",
+        "display", "webhooks", "oidc",
     }  # fmt: skip
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
@@ -222,6 +237,8 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         log=_log(_table(document, "log")),
         display=read_display(_table(document, "display")),
         instructions=read_instructions(_table(document, "instructions"), document["classes"]),
+        oidc=read_oidc(_table(document, "oidc"), folder),
+        webhooks=read_webhooks(document.get("webhooks", []), folder),
         folder=folder,
     )
 
@@ -242,7 +259,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
     table = _table(document, "model")
     _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams", "na_values", "load"}, "model")
     if "load" in table:
-        return _loaded(table, sorted(classes), check_features(_table(document, "fields")))
+        return _read_loaded_model(table, sorted(classes), check_features(_table(document, "fields")))
     algorithm = _text(table.get("algorithm", ALGORITHM), "model.algorithm")
     bits = default_hash_bits(algorithm, len(classes))
     model = ModelSettings(
@@ -261,7 +278,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
     return model
 
 
-def _loaded(table: dict[str, Any], classes: list[str], kinds: dict[str, str]) -> ModelSettings:
+def _read_loaded_model(table: dict[str, Any], classes: list[str], kinds: dict[str, str]) -> ModelSettings:
     """The settings of a model that starts from a file."""
     if others := sorted(table.keys() - {"load"}):
         raise InvalidParameter(
@@ -327,7 +344,10 @@ def _section(kind: type[Any], table: dict[str, Any], name: str, durations: tuple
     return kind(**values)
 
 
-_RANGES = {"port": (0, LAST_PORT), "disk_reserve": (0, GREATEST), "wrong_tokens_per_minute": (0, 1_000_000)}
+_RANGES = {
+    "port": (0, LAST_PORT), "disk_reserve": (0, GREATEST), "wrong_tokens_per_minute": (0, 1_000_000),
+    "answers": (1, MOST_ANSWERS), "audit_answers": (0, MOST_ANSWERS),
+}  # fmt: skip
 
 
 def _table(document: dict[str, Any], name: str) -> dict[str, Any]:

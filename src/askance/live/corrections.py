@@ -13,13 +13,11 @@ from askance.live.auth import note
 from askance.live.dashboard_counts import CountedAnswer
 from askance.live.engine_state import EngineState
 from askance.live.problems import Problem
-from askance.live.queue import Ask, find, lease_again
+from askance.live.queue import Ask
 from askance.live.states import TAKEN_BACK, VALID, AnswerKind, AnswerState, AskState, SkipReason, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
-from askance.live.transitions import move_answer, move_ask
-
-UNDOABLE = 50
+from askance.live.transitions import move_answer
 
 
 class EarlierAnswer(NamedTuple):
@@ -52,7 +50,6 @@ CALLED_BAD = Query(
     f"WHERE ask = ? AND kind = '{AnswerKind.SKIP}' AND reason = '{SkipReason.BAD_DATA}' "
     f"AND state = '{AnswerState.SKIPPED}' ORDER BY seq",
 )
-COUNT_VALID = f"SELECT count(*) FROM answers WHERE event = ? AND state IN {one_of(VALID)}"
 COUNT_UNSURE = (
     "SELECT count(DISTINCT annotator) FROM answers "
     f"WHERE ask = ? AND annotator <> ? AND kind = '{AnswerKind.SKIP}' AND reason = '{SkipReason.UNSURE}' "
@@ -97,6 +94,21 @@ def earlier_answers_of_another(
     return theirs if identifier in [earlier.id for earlier in theirs] else []
 
 
+def refuse_second(
+    state: EngineState, ask: int, mine: list[EarlierAnswer], label: int | None, supersedes: str | None
+) -> None:
+    """Refuse a second answer of the same person that says something else, and a correction of what is not theirs."""
+    if mine and mine[0].label != label:
+        raise Problem(
+            "already_answered",
+            f"you answered ask {ask} with {state.classes[mine[0].label or 0]!r} already; to correct it send "
+            f'"supersedes": "{mine[0].id}".',
+            answer_id=mine[0].id,
+        )
+    if supersedes is not None and not mine:
+        raise Problem("unknown_answer", f"you have no answer {supersedes!r} to ask {ask} that could be superseded.")
+
+
 def take_back(session: Session, state: EngineState, earlier: EarlierAnswer, after: AnswerState) -> dict[str, Any]:
     """An answer is no longer valid; what it was. What the model learned from it stays until a rebuild."""
     move_answer(session, CountedAnswer.of(earlier), after)
@@ -106,61 +118,7 @@ def take_back(session: Session, state: EngineState, earlier: EarlierAnswer, afte
     return {"answer_id": earlier.id, **content, "by": earlier.annotator, "state": earlier.state}
 
 
-def undo(
-    session: Session, state: EngineState, annotator: str, identifier: str, may_review: bool = False
-) -> dict[str, Any]:
-    """Take one's own answer or skip back; its ask comes back to its author. Somebody else's: to whoever is next.
-
-    Where the same person gave the same answer to the ask twice, that is one answer, and all of it is taken back.
-    """
-    given = BY_ID.one(session, (identifier,))
-    if given is None:
-        raise Problem("unknown_answer", f"there is no answer {identifier!r}.")
-    author, number = given.annotator, given.ask
-    if author != annotator:
-        need_review(may_review, f"the answer {identifier!r} is {author}'s; taking it back")
-    if given.state == AnswerState.UNDONE:
-        return {"answer_id": identifier, "outcome": "already_undone", "ask": None}
-    if given.state == AnswerState.SUPERSEDED:
-        raise Problem("not_undoable", f"the answer {identifier!r} was replaced by a later one; undo that.")
-    later = session.value("SELECT count(*) FROM answers WHERE annotator = ? AND seq > ?", (author, given.seq))
-    if later >= UNDOABLE and not may_review:
-        raise Problem("not_undoable", f"the answer {identifier!r} is not among your last {UNDOABLE}.")
-    taken = [given]
-    if given.kind == AnswerKind.ANSWER and number is not None:
-        taken = earlier_answers(session, number, author)
-    was = []
-    for earlier in taken:
-        was.append(take_back(session, state, earlier, AnswerState.UNDONE))
-        if earlier.label is not None:
-            state.count("answers", -1)
-            state.count_class("labeled", earlier.label, -1)
-    returned = None
-    if number is not None:
-        ask = find(session, number)
-        if given.kind == AnswerKind.SKIP:
-            session.execute("DELETE FROM set_aside WHERE ask = ? AND annotator = ?", (number, author))
-            if given.reason == SkipReason.UNSURE:
-                ask = ask._replace(skips=count_unsure(session, number))
-                session.execute("UPDATE asks SET skips = ? WHERE id = ?", (ask.skips, number))
-        if _is_free(session, ask, given.event):
-            if author == annotator:
-                returned = lease_again(session, state, annotator, ask)
-            else:
-                move_ask(session, ask, AskState.OPEN)
-    remember(session, state, annotator, "answer undo", event_name(session, given.event), number, was, None)
-    outcome = "correction" if any(earlier.state == AnswerState.LEARNED for earlier in taken) else "withdrawn"
-    return {"answer_id": identifier, "outcome": outcome, "ask": returned}
-
-
-def _is_free(session: Session, ask: Ask, event: int) -> bool:
-    """Whether an ask has no answer that counts, and is in nobody's hands."""
-    if ask.state in (AskState.LEASED, AskState.EXPIRED) or called_bad_by(session, ask):
-        return False
-    return not session.value(COUNT_VALID, (event,))
-
-
-def called_bad_by(session: Session, ask: Ask) -> list[dict[str, Any]]:
+def list_bad_data_reports(session: Session, ask: Ask) -> list[dict[str, Any]]:
     """Who closed an ask as bad data, where that was not taken back."""
     if ask.state != AskState.CLOSED:
         return []

@@ -8,7 +8,10 @@ from typing import Any
 
 from askance.learner.budget_kinds import DAY, HOUR, period_kinds
 from askance.live.store.database import Session
+from askance.live.store.rows import Query
+from askance.live.store.schema import MinuteRow
 
+MINUTES = Query(MinuteRow, "minutes", "WHERE minute >= ? AND minute <= ? ORDER BY minute")
 LAST_MINUTE = 1 << 60
 CHECKSUM = "checksum"
 COUNTED = (
@@ -31,10 +34,7 @@ def empty_counts(n_classes: int) -> dict[str, Any]:
 
 def minutes_between(session: Session, first: int, last: int, n_classes: int) -> list[tuple[int, dict[str, Any]]]:
     """The minutes from ``first`` to ``last`` in which something was counted; the clock may have been ahead before."""
-    rows = session.all(
-        "SELECT minute, document FROM minutes WHERE minute >= ? AND minute <= ? ORDER BY minute", (first, last)
-    )
-    found = ((int(place), read_counts(document, n_classes)) for place, document in rows)
+    found = ((int(row.minute), read_counts(row.document, n_classes)) for row in MINUTES.all(session, (first, last)))
     return [(place, counts) for place, counts in found if counts is not None]
 
 
@@ -83,7 +83,7 @@ def counted_periods() -> list[int]:
     return sorted({HOUR, DAY, *(kind.span.seconds for kind in period_kinds().values() if kind.span)})
 
 
-class SlidingCounts:
+class PeriodCounts:
     """What was counted in the hour, the day and every other period of a budget under way, so that nobody has to add up
     their minutes."""
 
@@ -91,7 +91,7 @@ class SlidingCounts:
         self._spans: dict[int, tuple[int, dict[str, int]]] = {length: (-1, {}) for length in counted_periods()}
 
     @classmethod
-    def at(cls, minute: int, minutes: list[tuple[int, dict[str, Any]]]) -> SlidingCounts:
+    def at(cls, minute: int, minutes: list[tuple[int, dict[str, Any]]]) -> PeriodCounts:
         """What was counted in the periods of a minute, by the minutes of the longest of them in any order."""
         new = cls()
         for length in new._spans:

@@ -8,7 +8,7 @@ They change in the transaction that changes the rows, so they are exact at any t
     skip      reason                                    skips that were not taken back
     labels    annotator                                 answers and labels of one person, but for those taken back
     skips     annotator                                 the same of skips
-    ask       answered, closed, expired                 questions that nobody gets any more
+    ask       answered, closed, expired, disputed       questions that the queue no longer has
     counted                                             1: all of this is there
 
 Labels and predictions are places of classes; ``why`` is empty for events that were not asked about.
@@ -20,14 +20,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from askance.live.states import OVER, VALID, AnswerKind, AnswerState, one_of
+from askance.live.states import BY_ONE, OUT, VALID, AnswerKind, AnswerState, one_of
 from askance.live.store.database import Session
-from askance.live.store.rows import Query
+from askance.live.store.rows import Query, insert
+from askance.live.store.schema import TallyRow
 
-ADD = (
-    "INSERT INTO tallies (kind, name, n) VALUES (?, ?, ?) "
-    "ON CONFLICT (kind, name) DO UPDATE SET n = tallies.n + excluded.n"
-)
+ADD = f"{insert(TallyRow)} ON CONFLICT (kind, name) DO UPDATE SET n = tallies.n + excluded.n"
+TALLIES = Query(TallyRow, "tallies", "WHERE kind <> 'counted'")
 RECOUNT = (
     "SELECT 'label', a.label || '.' || e.predicted || '.' || coalesce(q.why, ''), count(*) "
     "FROM answers a JOIN events e ON e.seq = a.event LEFT JOIN asks q ON q.id = e.asked "
@@ -35,10 +34,10 @@ RECOUNT = (
     f"SELECT 'extra', '', count(*) FROM answers WHERE state = '{AnswerState.EXTRA}'",
     f"SELECT 'skip', reason, count(*) FROM answers WHERE state = '{AnswerState.SKIPPED}' GROUP BY reason",
     f"SELECT 'labels', annotator, count(*) FROM answers "
-    f"WHERE kind <> '{AnswerKind.SKIP}' AND state <> '{AnswerState.UNDONE}' GROUP BY annotator",
+    f"WHERE kind IN {one_of(BY_ONE)} AND state <> '{AnswerState.UNDONE}' GROUP BY annotator",
     f"SELECT 'skips', annotator, count(*) FROM answers "
     f"WHERE kind = '{AnswerKind.SKIP}' AND state <> '{AnswerState.UNDONE}' GROUP BY annotator",
-    f"SELECT 'ask', state, count(*) FROM asks WHERE state IN {one_of(OVER)} GROUP BY state",
+    f"SELECT 'ask', state, count(*) FROM asks WHERE state IN {one_of(OUT)} GROUP BY state",
 )
 
 Key = tuple[str, str]
@@ -94,12 +93,12 @@ def count_answer(session: Session, answer: CountedAnswer, after: str) -> None:
 
 def count_asks(session: Session, before: str, after: str, number: int = 1) -> None:
     """Questions have another state."""
-    if before not in OVER and after not in OVER:
+    if before not in OUT and after not in OUT:
         return
     changes: Counter[Key] = Counter()
     changes["ask", before] -= number
     changes["ask", after] += number
-    _add(session, {key: n for key, n in changes.items() if key[1] in OVER})
+    _add(session, {key: n for key, n in changes.items() if key[1] in OUT})
 
 
 def _keys(session: Session, answer: CountedAnswer, state: str) -> Iterable[Key]:
@@ -111,7 +110,7 @@ def _keys(session: Session, answer: CountedAnswer, state: str) -> Iterable[Key]:
         yield "extra", ""
     if state == AnswerState.SKIPPED:
         yield "skip", answer.reason or ""
-    if state != AnswerState.UNDONE:
+    if state != AnswerState.UNDONE and answer.kind != AnswerKind.CONSENSUS:
         yield "skips" if answer.kind == AnswerKind.SKIP else "labels", answer.annotator
 
 
@@ -128,8 +127,7 @@ def count_anew(session: Session) -> dict[Key, int]:
 
 def read_counts(session: Session) -> dict[Key, int]:
     """The counts as they are."""
-    rows = session.all("SELECT kind, name, n FROM tallies WHERE kind <> 'counted'")
-    return {(kind, name): int(n) for kind, name, n in rows if isinstance(n, int) and n}
+    return {(row.kind, row.name): int(row.n) for row in TALLIES.all(session) if isinstance(row.n, int) and row.n}
 
 
 def is_counted(session: Session) -> bool:

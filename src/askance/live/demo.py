@@ -14,7 +14,6 @@ from uuid import uuid4
 import numpy as np
 
 from askance.live import answers, queue
-from askance.live.answers import Submission
 from askance.live.config import from_document
 from askance.live.engine import Engine
 from askance.live.engine_state import EngineState, first_rows
@@ -24,6 +23,7 @@ from askance.live.server import serve
 from askance.live.service import Service
 from askance.live.store import open_store
 from askance.live.store.database import Session
+from askance.live.submissions import Submission
 
 NEW_CAMPAIGNS = ("parcel", "coin", "token", "cash", "rocket", "loan", "credit", "viruses", "horoscope", "warranty")
 PHASE = 600  # events until the campaigns change, and back
@@ -112,7 +112,7 @@ def answer_all(engine: Engine, name: str, truth: dict[str, str], ended: threadin
         try:
             found = engine.submit(lambda session, state: queue.next_asks(session, state, name, 1, frozenset())).result()
             pause = float(rng.uniform(0.4, 2.5))
-            if ended.wait(pause) or isinstance(found, queue.Nothing):
+            if ended.wait(pause) or isinstance(found, queue.NothingToLabel):
                 continue
             ask = found[0][0]
             label = classes.index(truth[ask["event"]["id"]])

@@ -11,6 +11,7 @@ from askance.live.config import Config, is_postgres
 from askance.live.dashboard_counts import are_right
 from askance.live.engine_state import check_model
 from askance.live.integrity import find_damage
+from askance.live.outbox import examine_outbox
 from askance.live.problems import StartError
 from askance.live.quarantine import examine, remarks
 from askance.live.rebuild import compare
@@ -42,7 +43,8 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
 def examine_rest(database: Database, config: Config) -> list[str]:
     """What is not as it should be, but keeps no service from starting and loses nothing."""
     with database.read() as session:
-        return broken_checkpoints(session, config) + _times_ahead(session)
+        outbox = examine_outbox(session, config, Clock().now())
+        return broken_checkpoints(session, config) + _times_ahead(session) + outbox
 
 
 def remark_on_store(database: Database) -> list[str]:
@@ -57,7 +59,10 @@ def _counts(session: Session) -> list[str]:
     return ["the counts that the dashboard shows differ from the rows; run 'askance rebuild', which counts anew."]
 
 
-STAMPED = {"events": "received", "answers": "created", "asks": "created", "tokens": "created", "audit_log": "time"}
+STAMPED = {
+    "events": "received", "answers": "created", "asks": "created", "tokens": "created", "people": "created",
+    "audit_log": "time",
+}  # fmt: skip
 """The columns with the times at which something was stored, by table."""
 
 

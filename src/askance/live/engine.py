@@ -25,13 +25,13 @@ from askance.live.clock import STEP, Clock, span
 from askance.live.config import Config
 from askance.live.dashboard_counts import are_right, count_all
 from askance.live.deadlines import follow_clock
-from askance.live.engine_state import EngineState, adopt_model, follow_settings, name_store
+from askance.live.engine_state import EngineState, adopt_model, follow_settings, name_store, was_committed
 from askance.live.ingest import ingest
 from askance.live.integrity import check_log
 from askance.live.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
 from askance.live.learner import Answer, Decided, Incoming, Learner
 from askance.live.learning import learn_due
-from askance.live.memory import give_back
+from askance.live.outbox import raise_alarms
 from askance.live.problems import Problem, StartError
 from askance.live.received import ReceivedEvent
 from askance.live.start import Start
@@ -97,6 +97,7 @@ class Engine:
         self._postponed: dict[str, float] = {}  # until when a chore that failed is left alone
         self._skipped: set[str] = set()  # chores that failed in this turn
         self._stale = False  # memory may be ahead of the store, and must be read again
+        self._is_deposed = False  # another process owns the store
 
     # --- from other threads ------------------------------------------------------------------------------
 
@@ -162,6 +163,8 @@ class Engine:
 
     def _leave(self, job: Job, line: deque[Job]) -> Future[Any]:
         with self._wake:
+            if self._is_deposed:
+                raise _deposed_problem()
             if self._stopping:
                 raise Problem(
                     "stopping", "the service is stopping; try again in a moment.", headers={"Retry-After": "2"}
@@ -173,6 +176,10 @@ class Engine:
     async def do(self, work: Work) -> Any:
         """``submit``, for coroutines."""
         return await asyncio.wrap_future(self.submit(work))
+
+    def step_back(self) -> None:
+        """Another process owns the store: whatever is not committed yet must go there."""
+        self._is_deposed = True
 
     @property
     def waiting(self) -> int:
@@ -200,7 +207,7 @@ class Engine:
                 log.exception("a turn failed")
                 for job in jobs:
                     if not job.future.done():
-                        job.future.set_exception(_broken())
+                        job.future.set_exception(_internal_problem())
             if self._stopping and not self.waiting:
                 break
         try:
@@ -251,25 +258,27 @@ class Engine:
         """One transaction, tried again while the store is away, for each job as long as it may wait."""
         self._skipped.clear()
         while True:
-            problem = self._refusal() if jobs else None
+            problem = self._refuse_if_full() if jobs else None
             if problem is None:
                 problem = self._attempt(jobs)
             if problem is None:
                 return
             if problem is _AT_ONCE:
                 continue
+            if problem is _RETRY and self._is_deposed:
+                problem = _deposed_problem()
             late = [job for job in jobs if problem is not _RETRY or time.monotonic() >= job.until]
             for job in late:
-                job.future.set_exception(_away() if problem is _RETRY else problem)
+                job.future.set_exception(_away_problem() if problem is _RETRY else problem)
             jobs = [job for job in jobs if job not in late]
             if not jobs:
                 return
             time.sleep(PAUSE)
 
-    def _refusal(self) -> Problem | None:
+    def _refuse_if_full(self) -> Problem | None:
         room = self.database.room()
         if time.monotonic() < self.full_until or (room is not None and room < self.config.server.disk_reserve):
-            return _full(self.database.place)
+            return _full_problem(self.database.place)
         return None
 
     def _attempt(self, jobs: list[Job]) -> Problem | None:
@@ -291,7 +300,7 @@ class Engine:
             committed = self._look_up(group, jobs)
             if committed is None:
                 self.healthy, self.last_error = False, str(error)
-                return _unknown()
+                return _unknown_commit_problem()
             if not committed:
                 return self._fail(error, jobs)
         except StoreError as error:
@@ -299,7 +308,7 @@ class Engine:
         except ChoreFailed as failure:
             return self._postpone(failure)
         except Exception as error:
-            return self._broken(error, jobs)
+            return self._isolate_failure(error, jobs)
         if not self.healthy:
             log.warning("the store answers again.")
         self.committed = Committed.of(self.state)
@@ -365,10 +374,11 @@ class Engine:
 
     def _sweep(self, session: Session) -> None:
         now = self.clock.now()
-        self.state.look()
+        self.state.estimate_quality()
         queue.release_overdue(session, now)
         queue.expire(session, self.state, now)
         self.state.note_open(queue.open_asks(session))
+        raise_alarms(session, self.state, self.database.room())
         self._swept = time.monotonic()
 
     def _checkpoint_due(self) -> bool:
@@ -412,10 +422,10 @@ class Engine:
             error = second
         if isinstance(error, StoreFull):
             self.full_until = time.monotonic() + FULL_PAUSE
-            return _full(self.database.place)
+            return _full_problem(self.database.place)
         if isinstance(error, StoreAway) or (isinstance(error, StoreBusy) and not waited):
             return _RETRY
-        return _away()
+        return _away_problem()
 
     def _postpone(self, failure: ChoreFailed) -> Problem:
         """Leave a chore that failed alone for a while; the jobs beside it are done again without it."""
@@ -438,13 +448,13 @@ class Engine:
             try:
                 self.database.recover()  # which waits until the connection that was lost has ended
                 with self.database.read() as session:
-                    return int(session.value("SELECT value FROM meta WHERE name = 'group'") or 0) >= group
+                    return was_committed(session, group, self.state.writer)
             except StoreError:
-                if time.monotonic() >= until:
+                if time.monotonic() >= until or self._is_deposed:
                     return None
                 time.sleep(PAUSE)
 
-    def _broken(self, error: Exception, jobs: list[Job]) -> Problem | None:
+    def _isolate_failure(self, error: Exception, jobs: list[Job]) -> Problem | None:
         """A mistake of ours in one of the jobs: the others go on without it."""
         log.error("a job failed", exc_info=error)
         try:
@@ -455,7 +465,7 @@ class Engine:
             for job in jobs:
                 self._turn([job])
             return None
-        return _broken()
+        return _internal_problem()
 
 
 CHORES: dict[str, Callable[[Engine, Session], None]] = {
@@ -475,19 +485,25 @@ def warm_up(config: Config, start: Start | None = None) -> None:
         scratch.learn(Answer(1, fields, 0, decided.predicted, decided.scores, 1.0, False, 0.0))
         scratch.predict(fields)
         scratch.explain(fields, 0)
-    give_back()
 
 
 _RETRY, _AT_ONCE = Problem("busy", "again"), Problem("busy", "again, at once")
 
 
-def _away() -> Problem:
+def _away_problem() -> Problem:
     return Problem(
         "store_busy", "the store does not answer; nothing was changed, try again.", headers={"Retry-After": "5"}
     )
 
 
-def _unknown() -> Problem:
+def _deposed_problem() -> Problem:
+    return Problem(
+        "no_owner", "another process owns the model by now; nothing was changed, try again.",
+        headers={"Retry-After": "2"},
+    )  # fmt: skip
+
+
+def _unknown_commit_problem() -> Problem:
     return Problem(
         "store_busy",
         "the store went away while this was committed, and whether it was cannot be told yet; send it again with the "
@@ -496,11 +512,11 @@ def _unknown() -> Problem:
     )
 
 
-def _broken() -> Problem:
+def _internal_problem() -> Problem:
     return Problem("internal", "something went wrong here; the log of the service has the details.")
 
 
-def _full(place: str) -> Problem:
+def _full_problem(place: str) -> Problem:
     return Problem(
         "storage_full",
         f"there is no room left for {place!r}; reading and export go on, writing does as soon as there is room.",

@@ -15,7 +15,7 @@ from askance.live.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint,
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, Config, ModelSettings
 from askance.live.counts import (
-    SlidingCounts,
+    PeriodCounts,
     add_up,
     counted_periods,
     empty_counts,
@@ -30,13 +30,16 @@ from askance.live.quarantine_state import NAME, QuarantineState
 from askance.live.replay import last_seq, replay
 from askance.live.start import Start, start_from_file
 from askance.live.states import AnswerState
-from askance.live.store.database import Session
-from askance.live.store.rows import insert
-from askance.live.store.schema import SettingsRow
+from askance.live.store.database import Overtaken, Session
+from askance.live.store.rows import insert, upsert
+from askance.live.store.schema import MetaRow, MinuteRow, SettingsRow
 
 log = logging.getLogger("askance")
 INSERT_SETTINGS = insert(SettingsRow)
-UPSERT = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+FIRST_GROUP = "INSERT INTO meta (name, value) VALUES ('group', ?) ON CONFLICT (name) DO NOTHING"
+NEXT_GROUP = "UPDATE meta SET value = ? WHERE name = 'group' AND value = ?"
+UPSERT = upsert(MetaRow, "name")
+UPSERT_MINUTE = upsert(MinuteRow, "minute")
 
 
 class EngineState:
@@ -47,6 +50,8 @@ class EngineState:
         self.classes = list(config.model.classes)
         self.place_of = {label: place for place, label in enumerate(self.classes)}
         self.minute = self.newest_minute = 0
+        self.writer = token_hex(8)
+        """Who writes, so that a transaction of this process is not taken for one of another with the same number."""
 
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
@@ -55,6 +60,7 @@ class EngineState:
         self.ahead = _number(meta, "clock") - self.clock.now()
         self.store = meta.get("store", "")
         self.group = int(_number(meta, "group"))
+        self._stored_group, self._stored_writer = meta.get("group"), meta.get("writer")
         self.paused = meta.get("paused") == "1"
         totals = read_counts(meta.get("totals", "{}"), len(self.classes))
         if totals is None:
@@ -77,8 +83,8 @@ class EngineState:
         self.learner = learner  # whole, for those who look from other threads
         self.checkpoint_time = time.monotonic()
         self.dirty = False
-        self.looked_at = -1
-        self.look()
+        self.estimated_at = -1
+        self.estimate_quality()
 
     def begin(self, session: Session) -> None:
         """At the beginning of a transaction: what it counts belongs to this minute."""
@@ -95,20 +101,20 @@ class EngineState:
         first = minute * 60 // longest * (longest // 60)
         rows = minutes_between(session, first, first + longest // 60 - 1, len(self.classes))
         self.minute, self.counts = minute, dict(rows).get(minute) or empty_counts(len(self.classes))
-        self.recent_counts = SlidingCounts.at(minute, rows)
+        self.period_counts = PeriodCounts.at(minute, rows)
 
-    def look(self) -> None:
+    def estimate_quality(self) -> None:
         """Estimate the quality of the predictions, for whoever wants to see it from another thread."""
-        if self.looked_at != self.seq:
+        if self.estimated_at != self.seq:
             self.overall, self.recent = self.learner.tracker.quality()
             self.headline = self.learner.tracker.headline()
-            self.looked_at = self.seq
+            self.estimated_at = self.seq
 
     def count(self, name: str, amount: int = 1) -> None:
         """Count something, for this minute and for all time."""
         self.counts[name] += amount
         self.totals[name] += amount
-        self.recent_counts.count(self.minute, name, amount)
+        self.period_counts.count(self.minute, name, amount)
         self.dirty = True
 
     def count_class(self, name: str, label: int, amount: int = 1) -> None:
@@ -125,15 +131,14 @@ class EngineState:
 
     def keep(self, session: Session) -> None:
         """Write the counters: with every transaction, so that they never differ from the rows."""
-        self.group += 1
-        rows = [("group", str(self.group)), ("clock", repr(self.clock.now()))]
+        self._advance(session)
+        rows = [("clock", repr(self.clock.now()))]
+        if self._stored_writer != self.writer:
+            rows.append(("writer", self.writer))
+            self._stored_writer = self.writer
         if self.dirty:
             rows.append(("totals", write_counts(self.totals)))
-            session.execute(
-                "INSERT INTO minutes (minute, document) VALUES (?, ?) "
-                "ON CONFLICT (minute) DO UPDATE SET document = excluded.document",
-                (self.minute, write_counts(self.counts)),
-            )
+            session.execute(UPSERT_MINUTE, MinuteRow(self.minute, write_counts(self.counts)))
             self.newest_minute = max(self.newest_minute, self.minute)
             self.dirty = False
         if self.log_hash.is_changed:
@@ -142,6 +147,21 @@ class EngineState:
         if (held := self.quarantine.take_changes(self.learner)) is not None:
             rows.append((NAME, held))
         session.many(UPSERT, rows)
+
+    def _advance(self, session: Session) -> None:
+        """Number the transaction: the one after the last that this memory knows of, or none at all.
+
+        Whoever was taken for dead while it worked, and has lost the store to another, cannot commit any more: the
+        number has moved on. The row is locked until the commit, so that of two at the same time one waits, and fails.
+        """
+        before, self.group = self._stored_group, self.group + 1
+        self._stored_group = str(self.group)
+        if before is None:
+            moved = session.execute(FIRST_GROUP, (self._stored_group,))
+        else:
+            moved = session.execute(NEXT_GROUP, (self._stored_group, before))
+        if not moved:
+            raise Overtaken("another process has written to the store since; what it wrote is read first.")
 
 
 def _number(meta: dict[str, Any], name: str) -> float:
@@ -152,6 +172,12 @@ def _number(meta: dict[str, Any], name: str) -> float:
     except (TypeError, ValueError):
         log.warning("the stored %s is %r, which is no number, and is left out.", name, str(meta[name])[:40])
         return 0.0
+
+
+def was_committed(session: Session, group: int, writer: str) -> bool | None:
+    """Whether the transaction of this number of a process is in the store; None where another has written since."""
+    found: dict[str, str] = dict(session.all("SELECT name, value FROM meta WHERE name IN ('group', 'writer')"))
+    return int(found.get("group") or 0) >= group if found.get("writer") == writer else None
 
 
 def next_due(session: Session) -> float | None:

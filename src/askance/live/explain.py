@@ -21,9 +21,10 @@ def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) 
     not in pairs."""
     if not hasattr(learner.clf, "n_features_in_") or not hasattr(learner.clf, "coef_"):
         return []
-    found = effects(learner.features, flatten(fields), towards(learner.clf.coef_, label))
+    pushes = effects(learner.features, flatten(fields), towards(learner.clf.coef_, label))
     rated: list[dict[str, Any]] = [
-        {"field": name, "word": word, "effect": round(push, 6)} for name, word, push in found
+        {"field": found.field, "word": found.word, "value": found.value, "effect": round(found.push, 6)}
+        for found in pushes
     ]
     strongest = max((abs(item["effect"]) for item in rated), default=0.0)
     whole = [item for item in rated if item["word"] is None]

@@ -11,6 +11,7 @@ import msgspec
 
 from askance.features.rows import flatten
 from askance.live.clock import iso
+from askance.live.event_filter import ALL, Condition
 from askance.live.received import as_json
 from askance.live.states import VALID, one_of
 from askance.live.store.database import Session
@@ -18,12 +19,12 @@ from askance.live.store.schema import AnswerRow, EventRow, Exported, Form, expor
 
 PAGE = 500
 PAGE_BYTES = 1_000_000  # of fields; one event more is taken, however large
-SIZES = "SELECT seq, length(fields) FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+SIZES = "SELECT e.seq, length(e.fields) FROM events e WHERE e.seq > ? AND {} ORDER BY e.seq LIMIT ?"
 EVENT, ANSWER = dict(exported_fields(EventRow)), dict(exported_fields(AnswerRow))
 EVENTS = (
     f"SELECT e.seq, (SELECT a.seq FROM answers a WHERE a.event = e.seq AND a.state IN {one_of(VALID)} "
     f"ORDER BY a.seq DESC LIMIT 1), {', '.join(f'e.{name}' for name in EVENT)} "
-    "FROM events e WHERE e.seq > ? ORDER BY e.seq LIMIT ?"
+    "FROM events e WHERE e.seq > ? AND {} ORDER BY e.seq LIMIT ?"
 )
 ANSWERS = f"SELECT seq, {', '.join(ANSWER)} FROM answers WHERE seq IN ({{}})"
 FORMS: dict[Form, Callable[[Any, list[str]], Any]] = {
@@ -47,11 +48,12 @@ class EventLine(NamedTuple):
 Values = tuple[Any, ...]
 
 
-def rows(session: Session, after: int) -> tuple[list[EventLine], dict[int, Values]]:
+def rows(session: Session, after: int, which: Condition = ALL) -> tuple[list[EventLine], dict[int, Values]]:
     """A page of events, and the valid answers to them by their numbers."""
-    sizes = accumulate(size for _, size in session.all(SIZES, (after, PAGE)))
+    sizes = accumulate(size for _, size in session.all(SIZES.format(which.sql), (after, *which.values, PAGE)))
     fitting = 1 + sum(1 for _ in takewhile(lambda size: size < PAGE_BYTES, sizes))
-    page = [EventLine(seq, answer, tuple(rest)) for seq, answer, *rest in session.all(EVENTS, (after, fitting))]
+    found = session.all(EVENTS.format(which.sql), (after, *which.values, fitting))
+    page = [EventLine(seq, answer, tuple(rest)) for seq, answer, *rest in found]
     numbers = [line.answer for line in page if line.answer is not None]
     return page, {seq: tuple(rest) for seq, *rest in session.select_in(ANSWERS, numbers)}
 

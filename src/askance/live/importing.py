@@ -1,4 +1,4 @@
-"""Events and labels from elsewhere: our own export, lines of JSON, CSV, and exports of Label Studio."""
+"""Events and labels from elsewhere: our own export, lines of JSON, CSV, and files of Label Studio and Prodigy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from askance.errors import InvalidInput
+from askance.live import label_studio, prodigy
 from askance.live.auth import note
 from askance.live.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
 from askance.live.engine import Engine
@@ -22,6 +23,7 @@ from askance.live.problems import Problem, attempt
 from askance.live.quarantine import keep_label
 from askance.live.quarantine_state import is_quarantined
 from askance.live.received import ReceivedEvent, as_json, read_event
+from askance.live.states import AnswerOutcome
 from askance.live.store.database import Session
 from askance.stream.buffer import BYTE_ORDER_MARK
 from askance.stream.encoding import recode
@@ -96,7 +98,7 @@ def _import(
         if isinstance(outcome, Problem):
             yield number, outcome
         else:
-            done["labels"] += outcome["outcome"] == "accepted" and not outcome["duplicate"]
+            done["labels"] += outcome["outcome"] == AnswerOutcome.ACCEPTED and not outcome["duplicate"]
 
 
 def _event(item: Any, event_bytes: int) -> ReceivedEvent:
@@ -131,50 +133,16 @@ def _place(state: EngineState, label: Any) -> int:
 
 
 def as_item(value: Any, label: str = "label") -> Any:
-    """One of our lines, a task of Label Studio, or a flat object, as {"id", "fields", "time", "label"}."""
+    """One of our lines, a task of Label Studio or Prodigy, or a flat object, as {"id", "fields", "time", "label"}."""
     if not isinstance(value, dict):
         return value
-    if _is_task(value):
-        return label_studio(value)
+    for format in (label_studio, prodigy):
+        if format.is_task(value):
+            return format.as_event(value)
     inner = {name: cell for name, cell in value.items() if name not in ("id", "time", label)}
     if isinstance(value.get("fields"), dict) or not inner:
         return value
     return {"id": value.get("id"), "time": value.get("time"), "label": value.get(label), "fields": inner}
-
-
-def _is_task(value: dict[str, Any]) -> bool:
-    """Whether an object is a task of Label Studio, annotated or not, rather than one with a field called data."""
-    return (
-        isinstance(value.get("data"), dict)
-        and not isinstance(value.get("fields"), dict)
-        and (not _OF_TASKS.isdisjoint(value) or value.keys() <= _OF_BARE_TASKS)
-    )
-
-
-_OF_TASKS = {"annotations", "completions", "predictions"}
-_OF_BARE_TASKS = {"id", "data", "meta"}
-
-
-def label_studio(task: dict[str, Any]) -> dict[str, Any]:
-    """An exported task of Label Studio: its data, and the first choice of its annotations that were not cancelled."""
-    data = task.get("data")
-    number = task.get("id")
-    return {
-        "id": f"task-{number}" if number is not None else None,
-        "fields": data if isinstance(data, dict) else {},
-        "label": next(_choices(task), None),
-    }
-
-
-def _choices(task: dict[str, Any]) -> Iterator[str]:
-    for annotation in task.get("annotations") or task.get("completions") or []:
-        is_valid = isinstance(annotation, dict) and annotation.get("was_cancelled") is not True
-        results = annotation.get("result") if is_valid else None
-        for result in results if isinstance(results, list) else []:
-            value = result.get("value") if isinstance(result, dict) else None
-            for choice in (value.get("choices") or []) if isinstance(value, dict) else []:
-                if isinstance(choice, str):
-                    yield choice
 
 
 def read_file(path: Path, depth: int, label: str = "label", encoding: str | None = None) -> Iterator[Any]:

@@ -14,6 +14,7 @@ from askance.features.rows import FieldError, flatten
 from askance.live.engine_state import EngineState
 from askance.live.exploration import AUDIT, COLD_START
 from askance.live.learner import Incoming
+from askance.live.outbox import emit
 from askance.live.problems import Problem, TooManyFields, Unusable
 from askance.live.quarantine_state import is_quarantined
 from askance.live.queue import keep_within
@@ -70,7 +71,7 @@ def ingest(session: Session, state: EngineState, events: list[ReceivedEvent]) ->
     for event in events:
         if event.id not in seen and event.id not in fresh:
             fresh[event.id] = event
-    new: dict[str, dict[str, Any] | Problem] = dict(_too_new(state, list(fresh.values())))
+    new: dict[str, dict[str, Any] | Problem] = dict(_find_too_many_fields(state, list(fresh.values())))
     taken = [event for event in fresh.values() if event.id not in new]
     outcomes = take_in(session, state, taken, now)
     for event in taken:
@@ -93,7 +94,7 @@ def take_in(
     incoming = [Incoming(event.fields, now, is_repeated=are_repeated) for event in events]
     rows: list[EventRow] = []
     asks: list[AskRow] = []
-    gave_way: list[WidenedRow] = []
+    widened: list[WidenedRow] = []
     for event, decided in zip(events, state.learner.decide(incoming, state.seq), strict=True):
         if isinstance(decided, AskanceError):
             new[event.id] = decided
@@ -107,14 +108,14 @@ def take_in(
             asks.append(AskRow(
                 id=ask, event=state.seq, why=decided.why, probability=decided.probability, audit=int(decided.audit),
                 rank=rank, state=AskState.OPEN, created=now, expires=now + state.config.queue.time_to_live,
+                wanted=state.config.queue.wanted(decided.audit),
             ))  # fmt: skip
-        gave_way += [WidenedRow(state.seq, name, kind) for name, kind in sorted(decided.gave_way.items())]
+        widened += [WidenedRow(state.seq, name, kind) for name, kind in sorted(decided.widened.items())]
         chances = [round(chance, 6) for chance in decided.probabilities]
         row = EventRow(
-            id=event.id, fields=event.text, time=event.time, received=now, seq=state.seq, predicted=decided.predicted,
+            **event.columns(), received=now, seq=state.seq, predicted=decided.predicted,
             probabilities=as_json(chances), version=state.learner.version, asked=ask, probability=decided.probability,
-            audit=int(decided.audit), digest=event.digest, scores=as_json(decided.scores),
-            audit_probability=decided.audit_probability,
+            audit=int(decided.audit), scores=as_json(decided.scores), audit_probability=decided.audit_probability,
         )  # fmt: skip
         rows.append(row)
         new[event.id] = describe_event(state, row, chances)
@@ -129,10 +130,13 @@ def take_in(
         state.count("asks", len(asks))
         state.count("audits", sum(ask.why == AUDIT for ask in asks))
         keep_within(session, state)
-    if gave_way:
-        session.many(INSERT_WIDENED, gave_way)
-        state.log_hash.add("widened", gave_way)
-        for _, name, kind in gave_way:
+        names = {row.asked: row.id for row in rows}
+        told = ({"ask": ask.id, "event": names[ask.id], "why": ask.why, "audit": bool(ask.audit)} for ask in asks)
+        emit(session, state, "question.asked", told)
+    if widened:
+        session.many(INSERT_WIDENED, widened)
+        state.log_hash.add("widened", widened)
+        for _, name, kind in widened:
             log.warning("too many values of the field %r did not fit its kind: it is a %s from here on", name, kind)
     return new
 
@@ -143,7 +147,7 @@ def _digest_anew(session: Session, seq: int) -> bytes:
     return digest_of([msgspec.json.decode(body.fields), None if body.time is None else msgspec.json.decode(body.time)])
 
 
-def _too_new(state: EngineState, events: list[ReceivedEvent]) -> Iterator[tuple[str, Problem]]:
+def _find_too_many_fields(state: EngineState, events: list[ReceivedEvent]) -> Iterator[tuple[str, Problem]]:
     """Events that bring too many names of fields at once; the first of a stream may bring any."""
     most, known = state.config.server.new_fields, state.learner.features.kinds.keys()
     first: set[str] = set()

@@ -1,21 +1,18 @@
 """What people are told about the work: of the stream, and of each class, with examples; from ``[instructions]``.
 
-Plain text. Blank lines part paragraphs, lines that begin with ``- `` are a list, and addresses are links.
+Plain text, with a few marks that the page makes paragraphs, lists and links of (``pages/static/written.js``).
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from askance.errors import InvalidParameter
 
 LONGEST_TEXT = 20_000
 LONGEST_EXAMPLE, MOST_EXAMPLES = 2_000, 20
-ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]]")
 
 
 @dataclass(frozen=True)
@@ -40,53 +37,6 @@ class Instructions:
     def digest(self) -> str:
         """Another one for other instructions, so that a page knows whether it has shown these."""
         return hashlib.blake2b(repr(asdict(self)).encode(), digest_size=8).hexdigest()
-
-
-class Part(NamedTuple):
-    """A piece of text, and where it leads if it is an address."""
-
-    text: str
-    address: str | None = None
-
-
-class Block(NamedTuple):
-    """A paragraph, or a list; each line in parts."""
-
-    is_list: bool
-    lines: list[list[Part]]
-
-
-def blocks(text: str) -> Iterator[Block]:
-    """A text as paragraphs and lists.
-
-    >>> [(block.is_list, [line[0].text for line in block.lines]) for block in blocks("What counts:\\n- one\\n- two")]
-    [(False, ['What counts:']), (True, ['one', 'two'])]
-    """
-    kind, lines = False, list[str]()
-    for line in [*text.strip().splitlines(), ""]:
-        is_item = line.lstrip().startswith("- ")
-        if lines and (not line.strip() or is_item != kind):
-            yield Block(kind, [list(parts(found)) for found in lines])
-            lines = []
-        if line.strip():
-            kind = is_item
-            lines.append(line.strip().removeprefix("- ") if is_item else line.strip())
-
-
-def parts(line: str) -> Iterator[Part]:
-    """A line, with its addresses as links.
-
-    >>> [part.address for part in parts("see https://example.org/a, please")]
-    [None, 'https://example.org/a', None]
-    """
-    end = 0
-    for found in ADDRESS.finditer(line):
-        if found.start() > end:
-            yield Part(line[end : found.start()])
-        yield Part(found[0], found[0])
-        end = found.end()
-    if end < len(line):
-        yield Part(line[end:])
 
 
 def read_instructions(table: dict[str, Any], classes: list[str]) -> Instructions:

@@ -17,7 +17,7 @@ def find_damage(session: Session) -> list[str]:
     except StartError as error:
         return [str(error)]
     damaged = [f"the rows of {table} are not those that were written; {REMEDY}." for table in tables]
-    return damaged + _states(session) + _learned(session)
+    return damaged + _states(session) + _check_learned(session)
 
 
 def check_log(session: Session, place: str) -> None:
@@ -35,7 +35,7 @@ def _states(session: Session) -> list[str]:
     return findings
 
 
-def _learned(session: Session) -> list[str]:
+def _check_learned(session: Session) -> list[str]:
     findings = []
     count, last = session.all("SELECT count(*), coalesce(max(n), 0) FROM learned")[0]
     if count != last:

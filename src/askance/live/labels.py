@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from askance.live.answers import MADE_HERE, Submission, find_response, store
 from askance.live.clock import iso
-from askance.live.corrections import VALID_OF_EVENT, called_bad_by, need_review, remember, take_back
+from askance.live.corrections import VALID_OF_EVENT, list_bad_data_reports, need_review, remember, take_back
 from askance.live.engine_state import EngineState
 from askance.live.problems import Problem
-from askance.live.queue import Ask, find
+from askance.live.queue import Ask, count_votes, find
 from askance.live.received import digest_of
-from askance.live.states import KEPT, AnswerKind, AnswerState, AskState, one_of
+from askance.live.states import KEPT, AnswerKind, AnswerOutcome, AnswerState, AskState, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
+from askance.live.submissions import BY_EVENT, Submission, find_response, new_name, store
 from askance.live.transitions import move_ask
 
 
@@ -44,7 +44,7 @@ def class_of(state: EngineState, label: Any) -> int:
 
 def give_label(
     session: Session, state: EngineState, source: str, event_id: str, place: int, identifier: str | None, replace: bool,
-    may_review: bool = False,
+    may_review: bool = False, comment: str | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """A label by event from any source: late truth, another tool. What the source says already changes nothing.
 
@@ -66,7 +66,7 @@ def give_label(
             return {**known, "duplicate": True}
     valid = VALID_OF_EVENT.one(session, (event,))
     status = AnswerState.WAITING
-    called_bad = called_bad_by(session, find(session, ask)) if ask and valid is None else []
+    called_bad = list_bad_data_reports(session, find(session, ask)) if ask and valid is None else []
     before: list[dict[str, Any]] = []
     if (called_bad and not replace) or (valid is not None and valid.label == place):
         if identifier is None and (earlier := _find_same_label(session, event, source, place)) is not None:
@@ -80,16 +80,23 @@ def give_label(
         if valid.annotator != source:
             need_review(may_review, f"{labeled_before}; replacing somebody else's label")
         before = [take_back(session, state, valid, AnswerState.SUPERSEDED)]
+    elif valid is None and ask and not called_bad and count_votes(session, find(session, ask)):
+        need_review(may_review, f"several people answer the question about the event {event_id!r}; deciding it alone")
     elif called_bad:
         if others := [row["by"] for row in called_bad if row["by"] != source]:
             need_review(may_review, f"{others[0]} closed the event {event_id!r} as bad data; labeling it")
         before = called_bad
     was = find(session, ask) if ask and status == AnswerState.WAITING else None
     leased_to = _holder(was, source, state.clock.now(), event_id, may_review) if was else None
-    name = identifier or _new_name(session, state, f"{MADE_HERE}{source}:{event_id}")
+    name = identifier or new_name(session, state, f"{BY_EVENT}{source}:{event_id}")
     superseded = valid.id if valid and status == AnswerState.WAITING else None
-    given = Submission(name, digest, None, place, None, None, None, superseded)
-    after = {"answer_id": name, "label": state.classes[place], "by": source}
+    given = Submission(name, digest, None, place, None, None, comment, superseded)
+    after = {
+        "answer_id": name,
+        "label": state.classes[place],
+        "by": source,
+        **({"comment": comment} if comment else {}),
+    }
     if before:
         remember(session, state, source, "label replace", event_id, ask or None, before, after)
     if was and was.state != AskState.CLOSED:
@@ -100,7 +107,7 @@ def give_label(
     response = {
         "label_id": name,
         **content,
-        "outcome": "accepted" if status == AnswerState.WAITING else "extra",
+        "outcome": AnswerOutcome.ACCEPTED if status == AnswerState.WAITING else AnswerOutcome.EXTRA,
         "learn_at": None,
         "duplicate": False,
     }
@@ -126,13 +133,3 @@ def _find_same_label(session: Session, event: int, source: str, place: int) -> d
     """What was answered to the same label from the same source, where that still stands."""
     response = session.value(SAID_BEFORE, (event, source, place))
     return None if response is None else msgspec.json.decode(response)
-
-
-def _new_name(session: Session, state: EngineState, name: str) -> str:
-    """A name for a label that came without one: the same where it is free, so that it can be guessed."""
-    number = state.answers + 1
-    found = name
-    while session.one("SELECT 1 FROM answers WHERE id = ?", (found,)) is not None:
-        found = f"{name}:{number}"
-        number += 1
-    return found

@@ -54,7 +54,7 @@ class Incoming(NamedTuple):
     was_asked: bool | None = None
     """For one from the log: whether it was asked about. Another model, or another version of this one, may decide
     otherwise when the log is played again, but budgets go by what people were asked."""
-    gave_way: Mapping[str, str] | None = None
+    widened: Mapping[str, str] | None = None
     """For one from the log: the settled fields that got a wider kind with it, and which."""
     is_repeated: bool = False
     """Whether it was refused before, so that what is wrong with it is no news."""
@@ -72,7 +72,7 @@ class Decided(NamedTuple):
     """With which it could be asked: 0 where the budget was spent."""
     audit: bool
     audit_probability: float
-    gave_way: Mapping[str, str] = {}
+    widened: Mapping[str, str] = {}
     """The settled fields that got a wider kind with it, after too many stray values."""
 
 
@@ -88,13 +88,15 @@ class Answer(NamedTuple):
     """1 / probability of the question; 1 for what was never asked."""
     audit: bool
     received: float
+    agreement: float = 1.0
+    """By how much less the model moves, as the people who said so were fewer; the estimates go by ``weight`` alone."""
 
     @classmethod
-    def of(cls, row: Any, weight: float) -> Answer:
+    def of(cls, row: Any, weight: float, agreement: float = 1.0) -> Answer:
         """From a row that has the event and the label of an answer, and the columns of its event, by their names."""
         return cls(
             row.event, msgspec.json.decode(row.fields), row.label, row.predicted, msgspec.json.decode(row.scores),
-            weight, bool(row.audit), row.received,
+            weight, bool(row.audit), row.received, agreement,
         )  # fmt: skip
 
 
@@ -197,7 +199,7 @@ class Learner:
                 f"the event brings the number of different fields above {self.most_fields:,}; "
                 "are there identifiers among the names of the fields?"
             )
-        plan = self.features.plan(flat, event.gave_way, is_from_log=event.was_asked is not None)
+        plan = self.features.plan(flat, event.widened, is_from_log=event.was_asked is not None)
         if plan.error is not None:
             if not event.is_repeated:
                 self.features.strays.add(plan.strays)
@@ -231,7 +233,7 @@ class Learner:
                 probability=decision.probability,
                 audit=decision.audit,
                 audit_probability=min(explore, decision.probability),  # 0 where the budget is spent
-                gave_way=plan.gave_way,
+                widened=plan.widened,
             )
             self.tracker.event(after + 1 + row, item.predicted, item.probabilities, item.probability, item.asked)
             decided.append(item)
@@ -290,7 +292,8 @@ class Learner:
     def learn(self, answer: Answer) -> None:
         """Learn an answer, weighed and judged by what was decided when its event came."""
         with self._lock:
-            self.clf.tell(self.encode(answer.fields), self.classes[answer.label], weight=answer.weight)
+            weight = answer.weight * answer.agreement
+            self.clf.tell(self.encode(answer.fields), self.classes[answer.label], weight=weight)
             self.calibration.learn(answer.scores, answer.label, answer.weight)
             self.exploring.count_answer(answer.label)
             self.tracker.answer(
@@ -302,7 +305,7 @@ class Learner:
 
         Fields never seen are left out, and so are values that would make a kind wider: nothing was learned of them.
         """
-        return self.features.look_at_row(self._flatten(fields), self.features.encoder.scaling.as_next, is_from_log)
+        return self.features.transform_row(self._flatten(fields), self.features.encoder.scaling.as_next, is_from_log)
 
     def _flatten(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of an event by their full names; the one that held the label of a saved model is none."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from askance.live.consensus import find_agreement
 from askance.live.dashboard_counts import CountedAnswer
 from askance.live.engine_state import EngineState, next_due
 from askance.live.learner import Answer
+from askance.live.outbox import emit, wanted_by
 from askance.live.states import AnswerState
 from askance.live.store.database import Session
 from askance.live.store.rows import Query, insert
 from askance.live.store.schema import LearnedRow
 from askance.live.transitions import move_answer
 
-AT_ONCE = 100
+MOST_ANSWERS = 100
 ENOUGH = 0.1  # seconds after which the rest is left for the next transaction, so that others have their turn
 INSERT = insert(LearnedRow)
 
@@ -25,6 +27,7 @@ class Due(NamedTuple):
     seq: int
     state: str
     kind: str
+    ask: int | None
     event: int
     annotator: str
     label: int
@@ -51,20 +54,36 @@ def learn_due(session: Session, state: EngineState) -> int:
         return 0
     began = time.monotonic()
     learned = 0
-    for due in DUE.all(session, (state.clock.now(), AT_ONCE)):
+    told: list[Due] = []
+    for due in DUE.all(session, (state.clock.now(), MOST_ANSWERS)):
         weight = 1.0 / due.probability if due.asked and due.probability > 0.0 else 1.0
-        state.learner.learn(Answer.of(due, weight))
+        agreement = find_agreement(session, due) if state.config.queue.weigh_agreement else 1.0
+        state.learner.learn(Answer.of(due, weight, agreement))
         state.seq += 1
         state.learned += 1
         state.learner.version = state.learned
-        row = LearnedRow(state.seq, state.learned, due.seq, due.event, due.label, weight)
+        row = LearnedRow(state.seq, state.learned, due.seq, due.event, due.label, weight, agreement=agreement)
         session.execute(INSERT, row)
         state.log_hash.add("learned", [row])
         move_answer(session, CountedAnswer.of(due), AnswerState.LEARNED)
         learned += 1
+        told.append(due)
         if time.monotonic() - began > ENOUGH:
             break
     if learned:
         state.count("learned", learned)
+        if wanted_by(state.config, "answer.learned"):
+            emit(session, state, "answer.learned", _tell(session, state, told))
     state.due = next_due(session)
     return learned
+
+
+def _tell(session: Session, state: EngineState, told: list[Due]) -> list[dict[str, Any]]:
+    """What webhooks learn of answers."""
+    names: dict[int, str] = dict(
+        session.select_in("SELECT seq, id FROM events WHERE seq IN ({})", [due.event for due in told])
+    )
+    return [
+        {"event": names[due.event], "ask": due.ask, "label": state.classes[due.label], "annotator": due.annotator}
+        for due in told
+    ]

@@ -100,8 +100,8 @@ class LineQueue(QueueHandler):
     def enqueue(self, record: logging.LogRecord) -> None:
         try:
             if self.dropped:
-                said = f"{self.dropped:,} lines were dropped here: whoever reads them is too slow."
-                warning = logging.LogRecord("askance", logging.WARNING, "", 0, said, (), None)
+                message = f"{self.dropped:,} lines were dropped here: whoever reads them is too slow."
+                warning = logging.LogRecord("askance", logging.WARNING, "", 0, message, (), None)
                 self.queue.put_nowait(self.prepare(warning))
                 self.dropped = 0
             self.queue.put_nowait(record)

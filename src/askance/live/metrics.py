@@ -13,6 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from askance.live.engine import CHORES
+from askance.live.problems import Problem
 from askance.live.states import IN_PLAY
 from askance.live.store.database import StoreError
 
@@ -56,13 +57,13 @@ class Metrics:
         )
         self._recent: dict[str, deque[tuple[float, float]]] = {name: deque(maxlen=5000) for name in SHOWN.values()}
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self.registry.register(EngineCollector(service))
+        self.registry.register(service.collector())
         self._service = service
         self.stats: dict[str, Any] | None = None
         """What the dashboard shows, as of the last look; None where the store does not answer."""
         self.shared = Shared(self._refreshed_text)
 
-    def seen(self, method: str, path: str, status: int, seconds: float) -> None:
+    def count_request(self, method: str, path: str, status: int, seconds: float) -> None:
         """A request was answered."""
         key = method, path, status
         if key not in self._children:
@@ -88,7 +89,7 @@ class Metrics:
         """Take the dashboard's numbers, which whoever looks within a moment shares."""
         try:
             self.stats = await asyncio.wait_for(self._service.stats(), PATIENCE)
-        except (StoreError, TimeoutError):
+        except (StoreError, TimeoutError, Problem):
             self.stats = None
 
     def text(self) -> bytes:
@@ -157,10 +158,10 @@ class EngineCollector(Collector):
         yield failing
         yield CounterMetricFamily("askance_commits", "Transactions committed.", value=self.service.engine.groups)
         if self.service.metrics.stats is not None:
-            yield from _shown(self.service.metrics.stats)
+            yield from _dashboard_metrics(self.service.metrics.stats)
 
 
-def _shown(stats: dict[str, Any]) -> Iterator[Metric]:
+def _dashboard_metrics(stats: dict[str, Any]) -> Iterator[Metric]:
     """What the dashboard shows; what is not known yet is left out."""
     queue, headline, budget = stats["queue"], stats["accuracy"]["headline"], stats["budget"]
     yield _gauge("queue", "Questions that wait.", "state", {state.value: queue[state] for state in IN_PLAY})

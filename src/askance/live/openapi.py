@@ -154,9 +154,9 @@ def as_markdown() -> str:
         "",
         "## Errors",
         "",
-        "`application/problem+json` with `type`, `title`, `status`, `code`, `detail` and sometimes `field`. `detail` "
-        "is a sentence for people; programs go by `code`. After 429, 503 and 507 the same request may be sent again, "
-        "later: `Retry-After` says when, and whatever carries an id counts once.",
+        "`application/problem+json` with `type`, `title`, `status`, `code`, `detail`, `request` and sometimes `field`. "
+        "`detail` is a sentence for people; programs go by `code`. After 429, 503 and 507 the same request may be sent "
+        "again, later: `Retry-After` says when, and whatever carries an id counts once.",
         "",
         "| code | status |",
         "| --- | --- |",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, TypedDict, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 from askance.errors import AskanceError, InvalidInput
 from askance.features.rows import FieldError
@@ -21,6 +21,7 @@ CODES = {
     "unknown_event": 404,
     "unknown_ask": 404,
     "unknown_answer": 404,
+    "unknown_person": 404,
     "method_not_allowed": 405,
     "id_reused": 409,
     "answer_id_reused": 409,
@@ -29,6 +30,10 @@ CODES = {
     "leased": 409,
     "stale_token": 409,
     "not_undoable": 409,
+    "name_taken": 409,
+    "person_revoked": 409,
+    "own_person": 409,
+    "link_ended": 410,
     "other_store": 412,
     "body_too_large": 413,
     "event_too_large": 413,
@@ -40,7 +45,9 @@ CODES = {
     "unknown_label": 422,
     "rate_limited": 429,
     "internal": 500,
+    "not_installed": 501,
     "busy": 503,
+    "no_owner": 503,
     "store_busy": 503,
     "stopping": 503,
     "storage_full": 507,
@@ -56,6 +63,7 @@ class ProblemDocument(TypedDict):
     status: int
     code: str
     detail: str
+    request: NotRequired[str]
 
 
 class Problem(AskanceError):
@@ -73,8 +81,8 @@ class Problem(AskanceError):
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 
-    def document(self) -> dict[str, Any]:
-        """The body of the response."""
+    def document(self, request: str = "") -> dict[str, Any]:
+        """The body of the response to the request with this id."""
         title = HTTPStatus(self.status).phrase
         return {
             "type": "about:blank",
@@ -82,6 +90,7 @@ class Problem(AskanceError):
             "status": self.status,
             "code": self.code,
             "detail": self.detail,
+            **({"request": request} if request else {}),
             **self.more,
         }
 

@@ -112,10 +112,7 @@ def replay(session: Session, state: EngineState, after: int, most: int = AT_ONCE
     """Take the next events in, as if they came now; those that still cannot be encoded stay, with the reason."""
     rows, _ = _read_rows(session, after, most, GROUP_BYTES)
     done: dict[str, Any] = {"replayed": 0, "labels": 0, "kept": 0, "last": rows[-1].seq if rows else None}
-    events = [
-        ReceivedEvent(row.id, bytes(row.digest), msgspec.json.decode(row.fields), row.fields, row.time) for row in rows
-    ]
-    outcomes = take_in(session, state, events, state.clock.now(), are_repeated=True)
+    outcomes = take_in(session, state, [ReceivedEvent.of(row) for row in rows], state.clock.now(), are_repeated=True)
     for row in rows:
         outcome = outcomes[row.id]
         if isinstance(outcome, Exception):

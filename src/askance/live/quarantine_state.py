@@ -77,10 +77,7 @@ class QuarantineState:
         self.last += 1
         self.held += 1
         self.bytes += size
-        row = QuarantineRow(
-            seq=self.last, id=event.id, digest=event.digest, fields=event.text, time=event.time, received=now,
-            field=field, reason=reason, bytes=size,
-        )  # fmt: skip
+        row = QuarantineRow(**event.columns(), seq=self.last, received=now, field=field, reason=reason, bytes=size)
         session.execute(INSERT, row)
         return say(event.id, field, reason)
 

@@ -15,11 +15,12 @@ from askance.live.engine_state import EngineState
 from askance.live.exploration import AUDIT, COLD_START
 from askance.live.problems import Problem
 from askance.live.spending import spending
-from askance.live.states import IN_PLAY, AskState, one_of
+from askance.live.states import IN_PLAY, AnswerState, AskState, ReleaseOutcome, one_of
 from askance.live.store.database import Session
-from askance.live.store.rows import Query
+from askance.live.store.rows import Query, upsert
+from askance.live.store.schema import SetAsideRow
 from askance.live.transitions import MoveOfAsks, move_ask
-from askance.live.variety import AHEAD, BETWEEN, PREFIX, choose, words_of
+from askance.live.variety import AHEAD, BETWEEN, PREFIX, TOPIC_AHEAD, choose_by_topic, choose_varied, words_of
 
 FOR_EVER = 1e12
 FAIRLY_SURE = 0.8  # the probability from which a question is not said to be about doubt
@@ -39,6 +40,7 @@ class Ask(NamedTuple):
     deliveries: int
     annotator: str | None
     deadline: float | None
+    wanted: int
 
     @property
     def token(self) -> str:
@@ -80,7 +82,10 @@ IN_HANDS = (
 )
 COUNT_OPEN = f"SELECT count(*) FROM asks WHERE state = '{AskState.OPEN}'"
 LENGTHS = f"SELECT state, count(*) FROM asks WHERE state IN {one_of(IN_PLAY)} GROUP BY state"
+COUNT_DISPUTED = f"SELECT n FROM tallies WHERE kind = 'ask' AND name = '{AskState.DISPUTED}'"
 COUNT_LEASED_TO = f"SELECT count(*) FROM asks WHERE state = '{AskState.LEASED}' AND annotator = ?"
+COUNT_VOTES = f"SELECT count(*) FROM answers WHERE ask = ? AND state = '{AnswerState.VOTE}'"
+SET_ASIDE = upsert(SetAsideRow, "ask", "annotator")
 PUT_OFF = (
     "SELECT count(*), min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
     f"WHERE s.annotator = ? AND s.until > ? AND s.until < ? AND a.state = '{AskState.OPEN}'"
@@ -94,7 +99,7 @@ EXPIRE_LEAST = MoveOfAsks(
 EXPIRE = MoveOfAsks([AskState.OPEN, AskState.PARKED], AskState.EXPIRED, "expires <= ?")
 
 
-class Nothing(NamedTuple):
+class NothingToLabel(NamedTuple):
     """Why there is nothing to label now, and when to come back."""
 
     reason: str
@@ -129,9 +134,10 @@ def is_passed_on(ask: Ask, annotator: str, token: str, now: float) -> bool:
 
 
 def next_asks(
-    session: Session, state: EngineState, annotator: str, n: int, held: frozenset[int]
-) -> tuple[list[dict[str, Any]], dict[str, int]] | Nothing:
-    """Lease up to ``n`` asks to an annotator; those leased to them, but not ``held`` by the page, come first."""
+    session: Session, state: EngineState, annotator: str, n: int, held: frozenset[int], by_topic: bool = False
+) -> tuple[list[dict[str, Any]], dict[str, int]] | NothingToLabel:
+    """Lease up to ``n`` asks to an annotator; those leased to them, but not ``held`` by the page, come first. No
+    near-duplicates in a row, or, ``by_topic``, those that are like the last one."""
     now = state.clock.now()
     release_overdue(session, now)
     mine = [ask for ask in LEASED_TO.all(session, (annotator,)) if ask.id not in held][:n]
@@ -140,31 +146,39 @@ def next_asks(
     if len(chosen) < n:
         chosen += [
             move_ask(session, ask, AskState.LEASED, annotator, deadline, is_delivered=True)
-            for ask in _open_for(session, annotator, now, n - len(chosen))
+            for ask in _open_for(session, annotator, now, n - len(chosen), by_topic)
         ]
     if not chosen:
-        return _nothing(session, state, annotator, now)
+        return _explain_nothing(session, state, annotator, now)
     return [describe_ask(session, state, ask) for ask in chosen], lengths(session)
 
 
-def _open_for(session: Session, annotator: str, now: float, n: int) -> list[Ask]:
-    """Open asks for an annotator: first those they put off until now, then by rank, no near-duplicates in a row."""
+def _open_for(session: Session, annotator: str, now: float, n: int, by_topic: bool) -> list[Ask]:
+    """Open asks for an annotator: first those they put off until now, then by rank, no near-duplicates in a row, or by
+    topic."""
     returned = PUT_OFF_UNTIL_NOW.all(session, (annotator, now, n))
     if len(returned) == n:
         return returned
     known = {ask.id for ask in returned}
-    found = OPEN_FOR.all(session, (annotator, now, n + len(known) + AHEAD))
+    found = OPEN_FOR.all(session, (annotator, now, n + len(known) + (TOPIC_AHEAD if by_topic else AHEAD)))
     rest = [ask for ask in found if ask.id not in known]
     if len(rest) > 1:
-        rest = _vary(session, annotator, rest, n)
+        rest = _arrange(session, annotator, rest, n, by_topic)
     return [*returned, *rest][:n]
 
 
-def _vary(session: Session, annotator: str, asks: list[Ask], n: int) -> list[Ask]:
-    """The first of these questions, none like the ones that an annotator has just had, if there are others."""
+def _arrange(session: Session, annotator: str, asks: list[Ask], n: int, by_topic: bool) -> list[Ask]:
+    """The first of these questions, none like the ones that an annotator has just had, if there are others; or those
+    that are most like the last one."""
     words = {event: words_of(fields) for event, fields in session.select_in(WORDS, [ask.event for ask in asks])}
     before = session.all(JUST_ANSWERED, (annotator, BETWEEN))[::-1] + session.all(IN_HANDS, (annotator, BETWEEN))
-    return choose([(ask, words[ask.event]) for ask in asks], [words_of(fields) for (fields,) in before], n)
+    arrange = choose_by_topic if by_topic else choose_varied
+    return arrange([(ask, words[ask.event]) for ask in asks], [words_of(fields) for (fields,) in before], n)
+
+
+def count_votes(session: Session, ask: Ask) -> int:
+    """How many people have answered a question of several."""
+    return int(session.value(COUNT_VOTES, (ask.id,))) if ask.wanted > 1 else 0
 
 
 def open_asks(session: Session) -> int:
@@ -178,43 +192,48 @@ def lengths(session: Session) -> dict[str, int]:
     return {state.value: int(found.get(state, 0)) for state in IN_PLAY}
 
 
-def _nothing(session: Session, state: EngineState, annotator: str, now: float) -> Nothing:
+def _explain_nothing(session: Session, state: EngineState, annotator: str, now: float) -> NothingToLabel:
     length = lengths(session)
     if length[AskState.OPEN]:
         return _put_off(session, annotator, now, length[AskState.OPEN])
     if length[AskState.LEASED]:
         own = session.value(COUNT_LEASED_TO, (annotator,))
         whose = "your own hands" if own == length[AskState.LEASED] else "somebody's hands"
-        return Nothing("all_leased", f"Every open question is in {whose}.", 10)
+        return NothingToLabel("all_leased", f"Every open question is in {whose}.", 10)
     if not state.totals["events"]:
-        return Nothing("waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5)
+        return NothingToLabel(
+            "waiting_for_events", "No event has come in yet; questions appear with the first ones.", 5
+        )
     budget = spending(state, now)
     if budget["exhausted"]:
         until = f" until {budget['next_at']}" if budget["next_at"] else ""
-        return Nothing("budget_spent", f"The budget of questions is spent{until}.", 60)
+        return NothingToLabel("budget_spent", f"The budget of questions is spent{until}.", 60)
     if budget["pace"]:
-        return Nothing("budget_paced", budget["pace"]["detail"], 15)
+        return NothingToLabel("budget_paced", budget["pace"]["detail"], 15)
     unanswered = [
         f"{number:,} {words}"
         for number, words in (
             (state.totals["expired"], "expired without an answer"),
             (length[AskState.PARKED], "parked, since several people were unsure"),
+            (int(session.value(COUNT_DISPUTED) or 0), "disputed, to be decided by somebody who reviews"),
         )
         if number
     ]
     why = f"No question is open ({', '.join(unanswered)})" if unanswered else "Every question is answered"
-    return Nothing("nothing_asked", f"{why}; the next uncertain event becomes one.", 5)
+    return NothingToLabel("nothing_asked", f"{why}; the next uncertain event becomes one.", 5)
 
 
-def _put_off(session: Session, annotator: str, now: float, n_open: int) -> Nothing:
+def _put_off(session: Session, annotator: str, now: float, n_open: int) -> NothingToLabel:
     """Questions are open, but this annotator skipped them all: which come back to them, and when."""
     ((later, back),) = session.all(PUT_OFF, (annotator, now, FOR_EVER))
     if not later:
-        return Nothing("all_skipped", "You skipped every question that is open; they wait for others.", 30)
+        return NothingToLabel(
+            "all_skipped", "You skipped every question that is open, or answered it; they wait for others.", 30
+        )
     which = "every question that is open" if later == n_open else "some questions, and the others wait for other people"
     comes = "it comes" if later == 1 else "the first comes"
     wait = max(1, min(60, int(back - now) + 1))
-    return Nothing("all_skipped", f"You put off {which}; {comes} back to you at {iso(back)}.", wait)
+    return NothingToLabel("all_skipped", f"You put off {which}; {comes} back to you at {iso(back)}.", wait)
 
 
 class ShownEvent(NamedTuple):
@@ -266,11 +285,12 @@ def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, An
         "why": {
             "code": ask.why,
             "probability": ask.probability,
-            "text": reason(ask.why, state.classes[best], chance, ask.probability),
+            "text": reason(ask.why, state.classes[best], chance, ask.probability) + _of_several(ask.wanted),
         },
         "audit": bool(ask.audit),
         "explanation": [] if blind else state.learner.explain(fields, best),
         "skips": ask.skips,
+        "answers": {"given": count_votes(session, ask), "wanted": ask.wanted},
         "created": iso(ask.created),
     }
 
@@ -283,6 +303,10 @@ def reason(why: str, label: str, chance: float, probability: float) -> str:
         return "A random sample, by which the model is judged; so it shows no suggestion."
     sure = "fairly sure" if chance >= FAIRLY_SURE else "unsure"
     return f"The model was {sure}: {label} at {100 * chance:.0f}\u00a0%. {how_often(probability)}"
+
+
+def _of_several(wanted: int) -> str:
+    return f" {wanted} people answer it, each on their own." if wanted > 1 else ""
 
 
 def how_often(probability: float) -> str:
@@ -336,9 +360,9 @@ def release(session: Session, state: EngineState, annotator: str, number: int, t
     ask = find(session, number)
     is_passed_on(ask, annotator, token, state.clock.now())
     if ask.state != AskState.LEASED or ask.annotator != annotator or ask.token != token:
-        return {"ask": number, "outcome": "stale"}
+        return {"ask": number, "outcome": ReleaseOutcome.STALE}
     move_ask(session, ask, AskState.OPEN)
-    return {"ask": number, "outcome": "released"}
+    return {"ask": number, "outcome": ReleaseOutcome.RELEASED}
 
 
 def lease_again(session: Session, state: EngineState, annotator: str, ask: Ask) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from askance.live.engine_state import UPSERT, EngineState, adopt_model, check_mo
 from askance.live.learner import Learner
 from askance.live.log_hash import NAME as LOG_HASH
 from askance.live.log_hash import LogHash
-from askance.live.replay import last_seq, replay, taken_back
+from askance.live.replay import find_taken_back, last_seq, replay
 from askance.live.start import start_from_file
 from askance.live.store.database import Database, Session
 
@@ -32,7 +32,7 @@ def rebuild(engine: Engine, actor: str) -> dict[str, Any]:
     config = engine.config
     with engine.database.read() as session:
         fresh = fresh_learner(session, config)
-        left_out = taken_back(session)
+        left_out = find_taken_back(session)
         reached = last_seq(session)
         replay(session, fresh, 0, reached, left_out)
     digest: str = engine.submit(
@@ -84,7 +84,7 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
         if check:
             return compare(session, config)
         start = start_from_file(config) if changes_start else stored_start(session, config)
-        left_out, last = taken_back(session), last_seq(session)
+        left_out, last = find_taken_back(session), last_seq(session)
         n = int(session.value("SELECT max(n) FROM learned") or 0)
         fresh = fresh_learner(session, config, start)
         replay(session, fresh, 0, last, left_out)

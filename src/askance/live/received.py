@@ -14,6 +14,7 @@ from msgspec import Meta
 from askance.features.times import seconds_in
 from askance.live.problems import Problem
 from askance.live.schemas import Checked, Name, RequestBody, read
+from askance.live.store.schema import QuarantineRow
 
 LONGEST_TIME = 64
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
@@ -29,7 +30,17 @@ class ReceivedEvent(NamedTuple):
     digest: bytes
     fields: dict[str, Any]
     text: str
+    """The fields as JSON."""
     time: str | None
+
+    def columns(self) -> dict[str, Any]:
+        """What the tables ``events`` and ``quarantine`` keep of it, by the names of their columns."""
+        return {"id": self.id, "digest": self.digest, "fields": self.text, "time": self.time}
+
+    @classmethod
+    def of(cls, row: QuarantineRow) -> ReceivedEvent:
+        """An event that was kept."""
+        return cls(row.id, bytes(row.digest), msgspec.json.decode(row.fields), row.fields, row.time)
 
 
 def as_json(value: Any) -> str:

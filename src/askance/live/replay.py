@@ -40,6 +40,7 @@ class LoggedAnswer(NamedTuple):
     n: int
     weight: float
     left_out: int
+    agreement: float
     event: int
     label: int
     fields: str
@@ -77,15 +78,15 @@ def replay(
             learner.decide(waiting, seq - len(waiting))
             waiting.clear()
 
-    gave_way: dict[int, dict[str, str]] = {}
+    widened: dict[int, dict[str, str]] = {}
     for row in WIDENED.all(session, (after, until)):
-        gave_way.setdefault(row.seq, {})[row.field] = row.kind
+        widened.setdefault(row.seq, {})[row.field] = row.kind
     streams: list[Iterable[Entry]] = [query.stream(session, (after, until)) for query in (EVENTS, ANSWERS, SETTINGS)]
     last = after
     for entry in heapq.merge(*streams, key=lambda entry: entry.seq):
         if isinstance(entry, LoggedEvent):
             event = _readable(_incoming, entry, "event")
-            waiting.append(event if entry.seq not in gave_way else event._replace(gave_way=gave_way[entry.seq]))
+            waiting.append(event if entry.seq not in widened else event._replace(widened=widened[entry.seq]))
             last = entry.seq
             if len(waiting) >= BATCH:
                 flush(last)
@@ -118,7 +119,7 @@ def _incoming(row: LoggedEvent) -> Incoming:
 def _answer(row: LoggedAnswer) -> Answer:
     for value in (row.event, row.label, row.predicted, row.audit, row.received):
         _number(value)
-    return Answer.of(row, _number(row.weight))
+    return Answer.of(row, _number(row.weight), _number(row.agreement))
 
 
 def _asking(row: SettingsRow) -> AskingSettings:
@@ -136,7 +137,7 @@ def last_seq(session: Session) -> int:
     return max(int(session.value(f"SELECT max(seq) FROM {name}") or 0) for name in LOG)
 
 
-def taken_back(session: Session) -> set[int]:
+def find_taken_back(session: Session) -> set[int]:
     """The learned rows whose answers were undone or corrected afterwards."""
     rows = session.all(
         "SELECT l.n FROM learned l JOIN answers a ON a.seq = l.answer "

@@ -15,13 +15,14 @@ from starlette.responses import Response, StreamingResponse
 
 from askance.live.auth import EVERYBODY, User
 from askance.live.body import SHORT_BYTES, SMALL, BodyLimits, parse_documents, parse_lines, parse_within, too_many
+from askance.live.logs import current_request
 from askance.live.problems import Problem, attempt
 from askance.live.request_limits import Slots
 from askance.live.schemas import Name, NoBody, read, read_part, such_as
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 Item = TypeVar("Item")
-Outcome = dict[str, Any] | Problem
+ItemResult = dict[str, Any] | Problem
 
 LOGIN_BYTES = 4_096
 LONGEST_QUERY = 8_192
@@ -51,6 +52,10 @@ class Route:
     is_page: bool = False
     body_bytes: int | None = SHORT_BYTES
     """What a body may have; None: ``server.body_bytes``."""
+    anywhere: bool = False
+    """Whether any process can answer it, without a model; others are answered by the owner of the model."""
+    is_repeatable: bool = False
+    """Whether a POST may be done twice without harm, as one whose ids make it count once."""
 
 
 ROUTES: list[Route] = []
@@ -159,13 +164,13 @@ class Items(Generic[Item]):
             self.names.append(_name(item, self.identifier))
             given[place] = None  # millions of values, freed in one go at the end, would hold up all threads
 
-    def only(self, outcomes: list[Outcome]) -> Any:
+    def only(self, outcomes: list[ItemResult]) -> Any:
         """What came of the one item, unless it is a problem."""
         if isinstance(outcomes[0], Problem):
             raise outcomes[0]
         return outcomes[0]
 
-    def report(self, outcomes: list[Outcome], status: Callable[[Any], int]) -> list[dict[str, Any]]:
+    def report(self, outcomes: list[ItemResult], status: Callable[[Any], int]) -> list[dict[str, Any]]:
         """What came of each item, beside its status; of a problem, with the item's name."""
         return [
             {"status": outcome.status, self.identifier: name, "code": outcome.code, "detail": outcome.detail}
@@ -183,9 +188,11 @@ def _name(item: Any, identifier: str) -> str | None:
         return None
 
 
-async def do_in_turn(parts: Iterable[list[Any]], do: Callable[[list[Any]], Awaitable[list[Outcome]]]) -> list[Outcome]:
+async def do_in_turn(
+    parts: Iterable[list[Any]], do: Callable[[list[Any]], Awaitable[list[ItemResult]]]
+) -> list[ItemResult]:
     """An outcome of each item, done part by part, so that others have their turn."""
-    outcomes: list[Outcome] = []
+    outcomes: list[ItemResult] = []
     for part in parts:
         try:
             outcomes += await do(part)
@@ -279,7 +286,6 @@ class PlacedStream(StreamingResponse):
 
 
 def problem_response(problem: Problem) -> Response:
-    """An error."""
-    return Response(
-        _encoder.encode(problem.document()), problem.status, problem.headers, media_type="application/problem+json"
-    )
+    """An error, with the id of the request, under which the log has more."""
+    content = _encoder.encode(problem.document(current_request.get()))
+    return Response(content, problem.status, problem.headers, media_type="application/problem+json")

@@ -4,7 +4,7 @@ A body is a ``RequestBody``, what follows the question mark a ``QueryString``, e
 
     class Skip(RequestBody):
         token: LeaseToken
-        reason: Literal["unsure", "bad_data", "later"]
+        reason: SkipReason
 
 ``read`` makes one of parsed JSON. Whatever is wrong, the sentence is made here, in the words that docs/http.md has.
 Responses are TypedDicts beside the routes that give them: mypy checks them, and /openapi.json has them.
@@ -40,6 +40,14 @@ class RequestBody(msgspec.Struct, forbid_unknown_fields=True):
     """What to do with a name that is not declared."""
     identifier: ClassVar[str] = ""
     """The field by which an item among several is called, a ``Name``."""
+
+
+class OtherBody(msgspec.Struct):
+    """A JSON object that another program sends in its own way; names that are not declared are left alone."""
+
+    example: ClassVar[str] = "{}"
+    hint: ClassVar[str] = ""
+    identifier: ClassVar[str] = ""
 
 
 class QueryString(msgspec.Struct):
@@ -129,7 +137,10 @@ def _explain(kind: Any, given: Any, strict: bool) -> Problem:
         return Problem("invalid", f"expected {such_as(kind)}, got {_show(given)}.")
     fields = msgspec.structs.fields(kind)
     names = [field.name for field in fields]
-    if strict and (unknown := next((name for name in given if name not in names), None)) is not None:
+    if (
+        kind.__struct_config__.forbid_unknown_fields
+        and (unknown := next((name for name in given if name not in names), None)) is not None
+    ):
         sentence = f"there is no {unknown[:SHOWN_OF_NAME]!r} here; known are: {', '.join(names) or 'none'}{kind.hint}."
         return Problem("invalid", sentence, field=unknown[:SHOWN_OF_NAME])
     for field in fields:
@@ -170,9 +181,24 @@ def _show(value: Any) -> str:
 def describe(kinds: Iterable[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     """The JSON Schemas of some types, and by their names those that they refer to; objects have no other names."""
     found, components = msgspec.json.schema_components(kinds, schema_hook=_schema, ref_template=REFERENCE)
-    for shape in components.values():
-        shape.setdefault("additionalProperties", False)
-    return list(found), components
+    words = {name: shape["enum"] for name, shape in components.items() if "enum" in shape}
+    enums = {REFERENCE.format(name=name): {"enum": listed} for name, listed in words.items()}
+    shapes = {name: _inline(shape, enums) for name, shape in components.items() if "enum" not in shape}
+    of_others = {kind.__name__ for kind in OtherBody.__subclasses__()}
+    for name, shape in shapes.items():
+        shape.setdefault("additionalProperties", name in of_others)
+    return [_inline(schema, enums) for schema in found], shapes
+
+
+def _inline(schema: Any, enums: dict[str, Schema]) -> Any:
+    """A schema with the words of an enum in the place of its name."""
+    if isinstance(schema, list):
+        return [_inline(part, enums) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("$ref") in enums:
+        return enums[schema["$ref"]]
+    return {key: _inline(part, enums) for key, part in schema.items()}
 
 
 @cache

@@ -5,25 +5,35 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from base64 import b64decode
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from prometheus_client.registry import Collector
 from starlette.responses import RedirectResponse, Response
 
 from askance.live import stats
-from askance.live.auth import EVERYBODY, SCOPES, Keys, Token, User, cookie_name, is_own_machine, note
+from askance.live.auth import EVERYBODY, SCOPES, Token, User, cookie_name, is_own_machine, note
 from askance.live.body import SHORT_BYTES, BodyLimits, too_large, unpack_body
-from askance.live.config import Config
+from askance.live.cluster.messages import ForwardedRequest, ForwardedResponse
+from askance.live.config import Config, is_postgres
+from askance.live.couriers import Courier
+from askance.live.display import Display
 from askance.live.engine import Engine
+from askance.live.keys import Keys
 from askance.live.logs import SCOPE
-from askance.live.metrics import Metrics
+from askance.live.metrics import EngineCollector, Metrics
+from askance.live.oidc import Provider
+from askance.live.people import note_seen
 from askance.live.problems import Problem
 from askance.live.proxies import Proxies
+from askance.live.received import ReceivedEvent
 from askance.live.request_limits import BodyMeter, Memory, Slots, TokenBucket
 from askance.live.routing import (
     ROUTES,
+    ItemResult,
     Request,
     Route,
     Router,
@@ -38,7 +48,7 @@ from askance.live.token_failures import Failures, group_of
 log = logging.getLogger("askance")
 
 CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; font-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; media-src {audio}; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; manifest-src 'self'; worker-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
@@ -48,6 +58,7 @@ READERS = 4
 WORKERS = 2  # threads that read and check large bodies, and as many that encode large responses
 LARGE_BODIES, LARGE_BODIES_OF_ONE = 16, 4  # of the largest size, in memory at the same time
 MOMENT = 0.25  # seconds for which numbers are shown to others too
+SEEN = 60.0  # seconds between notes of who was here
 UNCHANGED = 5.0  # seconds for which they are shown if nothing happened; ages and rates change all the same
 MOST_WATCHERS = 100  # pages that are told of every change
 MOST_EXPORTS, EXPORTERS = 8, 2  # at the same time, and the threads that read for them
@@ -58,9 +69,11 @@ _OTHER_PAGE = {"/": ("label", "/label"), "/label": ("read", "/")}
 Found = TypeVar("Found")
 
 
-def security_headers(image_hosts: Iterable[str]) -> list[tuple[bytes, bytes]]:
-    """What every response tells a browser not to do; images may come from these hosts, too."""
-    policy = CSP.format(images=" ".join(("'self'", "data:", *image_hosts)))
+def security_headers(display: Display) -> list[tuple[bytes, bytes]]:
+    """What every response tells a browser not to do; images and sound may come from the hosts named for them."""
+    policy = CSP.format(
+        images=" ".join(("'self'", "data:", *display.image_hosts)), audio=" ".join(display.audio_hosts) or "'none'"
+    )
     return [
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"same-origin"),
@@ -79,7 +92,7 @@ class Service:
         self.config, self.database, self.engine = config, database, engine
         self.prefix = ""
         """What stands before every path: nothing, or /name among several streams."""
-        self._security = security_headers(config.display.image_hosts)
+        self._security = security_headers(config.display)
         self.clock = engine.clock
         self.keys = Keys(database, engine.clock)
         self.keys.refresh()
@@ -100,15 +113,26 @@ class Service:
         self.slots = Slots(config.server.concurrency, "too many requests at the same time; try again in a moment.")
         self.watchers = Slots(MOST_WATCHERS, "too many pages watch already; close one.", 30)
         self.exports = Slots(MOST_EXPORTS, "too many exports at the same time; try again when one has ended.", 10)
+        owns_store = isinstance(engine, Engine)  # a front's owner does what is done once
+        self.couriers = [Courier(hook, engine) for hook in config.webhooks] if owns_store else []
         self.stopping = asyncio.Event()
         self.rebuilding = asyncio.Lock()
         self._rates: deque[tuple[float, int]] = deque(maxlen=12)
         self._stats: tuple[Any, float, dict[str, Any]] | None = None
         self._stats_lock = asyncio.Lock()
-        self.is_open = is_own_machine(config.server.host) and not self.proxies.expects_some
+        self._keys_lock, self._keys_read = asyncio.Lock(), -MOMENT
+        self.provider = None if config.oidc is None else Provider(config.oidc)
+        near = is_own_machine(config.server.host) and not self.proxies.expects_some
+        self.is_open = near and self.provider is None
+
+    def collector(self) -> Collector:
+        """What /metrics tells beside the requests."""
+        return EngineCollector(self)
 
     def close(self) -> None:
         """Let go of the threads; whoever still waits for one gets no answer."""
+        for courier in self.couriers:
+            courier.stop()
         for pool in (self.readers, self.exporters, self.workers, self.encoders):
             pool.shutdown(wait=False)
 
@@ -140,24 +164,53 @@ class Service:
         """Change something, in a transaction of the engine's."""
         return await self.engine.do(lambda session, state: work(session, state, *arguments))
 
+    async def ingest(self, events: list[ReceivedEvent]) -> list[ItemResult]:
+        """Store and predict events."""
+        outcomes: list[ItemResult] = await asyncio.wrap_future(self.engine.ingest(events))
+        return outcomes
+
     async def work(self, request: Request, function: Callable[[], Found]) -> Found:
         """Do something with a body: at once if that is small, else in a thread, so that nobody else waits."""
         if request.is_small:
             return function()
         return await asyncio.get_running_loop().run_in_executor(self.workers, function)
 
+    def tasks(self) -> list[Coroutine[Any, Any, None]]:
+        """What goes on beside the requests."""
+        return [self.keep_keys_fresh(), self.tell_webhooks()]
+
+    async def tell_webhooks(self) -> None:
+        """Let messages be brought until the end."""
+        for courier in self.couriers:
+            courier.start()
+        await self.stopping.wait()
+
     async def keep_keys_fresh(self) -> None:
-        """Read tokens and sessions every second, so that a revoked one ends."""
-        loop = asyncio.get_running_loop()
+        """Read tokens, people and sessions every second, so that a revoked one ends; note who was here."""
+        noted = time.monotonic()
         while not self.stopping.is_set():
             try:
-                await loop.run_in_executor(self.readers, self.keys.refresh)
+                await self.refresh_keys()
+                if time.monotonic() - noted >= SEEN:
+                    noted = time.monotonic()
+                    await self.note_seen()
+            except Problem as problem:
+                log.warning("who was here was not noted: %s", problem)
             except StoreError as error:
                 log.warning("tokens were not read: %s", error)
             except Exception:
                 log.exception("tokens were not read")
             self.count_rate()
             await asyncio.sleep(1.0)
+
+    async def refresh_keys(self) -> None:
+        """Know the tokens, people and sessions of now."""
+        await asyncio.get_running_loop().run_in_executor(self.readers, self.keys.refresh)
+
+    async def note_seen(self) -> None:
+        """Store which people were here lately."""
+        if seen := self.keys.take_seen():
+            await self.do(lambda session, state: note_seen(session, seen))
 
     def mark(self) -> Any:
         """Something that changes whenever the numbers do: with every commit, and not before it."""
@@ -173,9 +226,20 @@ class Service:
                 kept, since, found = self._stats
                 if now - since <= (0.0 if fresh else MOMENT) or (kept == mark and now - since <= UNCHANGED):
                     return found
-            found = await self.read(lambda session: stats.stats(session, self), until)
+            found = await self._compute_stats(until, fresh)
             self._stats = mark, now, found
             return found
+
+    def address(self, request: Request) -> str:
+        """Where people reach this stream: as the settings say, else as this request came."""
+        if self.proxies.scheme:
+            return f"{self.proxies.scheme}://{self.proxies.public_host}{self.prefix}"
+        scheme = "https" if self.proxies.is_secure(request.headers) else "http"
+        return f"{scheme}://{request.header('host')}{self.prefix}"
+
+    async def _compute_stats(self, until: float, fresh: bool) -> dict[str, Any]:
+        found: dict[str, Any] = await self.read(lambda session: stats.stats(session, self), until)
+        return found
 
     def uptime(self) -> float:
         """Seconds since the start."""
@@ -221,7 +285,7 @@ class Service:
             response.raw_headers.append((b"cache-control", b"no-store"))
         if response.status_code == 413:
             response.raw_headers.append((b"connection", b"close"))
-        self.metrics.seen(scope["method"], name, response.status_code, time.perf_counter() - began)
+        self.metrics.count_request(scope["method"], name, response.status_code, time.perf_counter() - began)
         await response(scope, receive, send)
 
     def _explain(self, scope: Any, problem: Problem) -> Response:
@@ -237,6 +301,8 @@ class Service:
         headers = dict(scope["headers"])
         method, path = scope["method"], scope["path"]
         user = self._user(scope, headers)
+        if user is None and chosen.scope is not None:
+            user = await self._newcomer(scope, headers)
         if user is not None and SCOPE in scope:
             scope[SCOPE]["user"] = user.name
         if chosen.scope is not None:
@@ -272,6 +338,24 @@ class Service:
             with self.slots.place(sender):  # once all of it has arrived
                 return await self._call(chosen, request)
 
+    async def answer_forwarded(self, forwarded: ForwardedRequest) -> ForwardedResponse:
+        """Answer a request that the gate of a front has let in."""
+        chosen, parameters = self.router.find(forwarded.method, forwarded.path)
+        scope = {
+            "type": "http", "method": forwarded.method, "path": forwarded.path, "query_string": forwarded.query,
+            "headers": forwarded.headers, "client": forwarded.client, "scheme": forwarded.scheme,
+        }  # fmt: skip
+        request = Request(scope, dict(forwarded.headers), parameters, forwarded.user, self.limits)
+        request.sender, request.body = forwarded.sender, forwarded.body
+        response = await self._call(chosen, request)
+        parts: list[bytes] = []
+
+        async def collect(message: Any) -> None:
+            parts.append(message.get("body", b""))
+
+        await response(scope, _nothing_more, collect)
+        return ForwardedResponse(response.status_code, response.raw_headers, b"".join(parts))
+
     async def _call(self, chosen: Route, request: Request) -> Response:
         """Let the function of a route answer, with what the request says as its parameters."""
         arguments = await self.work(request, lambda: request.arguments(chosen))
@@ -286,6 +370,18 @@ class Service:
         """Whom a request counts for: the token with this number, wherever it is used, or else an address."""
         return f"token {token}" if token else f"address {group_of(self.proxies.client_address(scope))}"
 
+    async def _newcomer(self, scope: Any, headers: dict[bytes, bytes]) -> User | None:
+        """Whoever logged in at another process a moment ago; a session that was made up costs others little."""
+        if self.session_secret(headers) is None or not is_postgres(self.config.store):
+            return None
+        asked = time.monotonic()
+        async with self._keys_lock:
+            if self._keys_read <= asked:  # one look for all who wait for it, and few a second
+                await asyncio.sleep(self._keys_read + MOMENT - asked)
+                self._keys_read = time.monotonic()
+                await asyncio.get_running_loop().run_in_executor(self.readers, self.keys.refresh)
+        return self._user(scope, headers)
+
     def _user(self, scope: Any, headers: dict[bytes, bytes]) -> User | None:
         """Who sends this; None: nobody knows."""
         is_open = self.check_open(scope, headers)
@@ -299,6 +395,10 @@ class Service:
         token = self.keys.session(secret) if secret else None
         return _user(token, "cookie") if token else None
 
+    def knows(self, user: User) -> bool:
+        """Whether somebody who was let in may go on: nothing was revoked since."""
+        return self.keys.is_valid(user.token) if user.token else not self.keys.exist
+
     def check_open(self, scope: Any, headers: dict[bytes, bytes]) -> bool:
         """Whether nobody needs a token here; if so, refuse whoever is not on this machine."""
         if self.keys.exist or not self.is_open:
@@ -308,7 +408,10 @@ class Service:
 
     def session_secret(self, headers: dict[bytes, bytes]) -> str | None:
         """The secret in the cookie of a session."""
-        wanted = cookie_name(self.proxies.is_secure(headers), self.prefix)
+        return self.cookie(headers, cookie_name(self.proxies.is_secure(headers), self.prefix))
+
+    def cookie(self, headers: dict[bytes, bytes], wanted: str) -> str | None:
+        """The value of a cookie."""
         for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
             name, _, value = part.strip().partition("=")
             if name == wanted:
@@ -379,6 +482,10 @@ class Service:
         return [
             f"{name!r} fails ({reason}) and is tried again; see the log."
             for name, reason in sorted(self.engine.failing.items())
+        ] + [
+            f"the webhook at {courier.hook.host} does not take messages ({courier.trouble}); they are kept."
+            for courier in self.couriers
+            if courier.trouble
         ]
 
     def lag(self) -> float:
@@ -387,12 +494,24 @@ class Service:
         return 0.0 if due is None else max(0.0, self.clock.now() - due)
 
 
+async def _nothing_more() -> Any:
+    """For a response that looks whether its client is still there: it is."""
+    await asyncio.Event().wait()
+
+
 def _user(token: Token, way: str) -> User:
     scopes = SCOPES if "admin" in token.scopes else token.scopes
     return User(token.name, scopes, way, token.id)
 
 
 def _bearer(headers: dict[bytes, bytes]) -> str | None:
-    """The token that a program sends."""
-    given = headers.get(b"authorization", b"")
-    return given[7:].strip().decode("latin-1") if given[:7].lower() == b"bearer " else None
+    """The token that a program sends: as it is, or as the password of whoever, where a program knows only that way."""
+    way, _, given = headers.get(b"authorization", b"").partition(b" ")
+    if way.lower() == b"bearer":
+        return given.strip().decode("latin-1")
+    if way.lower() != b"basic":
+        return None
+    try:
+        return b64decode(given.strip(), validate=True).partition(b":")[2].decode("latin-1")
+    except ValueError:
+        return ""

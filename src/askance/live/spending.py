@@ -33,7 +33,7 @@ def count_spent(state: EngineState, now: float) -> list[Spent]:
     for name, kind in BUDGET_KINDS.items():
         if kind.span is not None:
             asked = (
-                state.recent_counts.number("asks", kind.span.seconds, now)
+                state.period_counts.number("asks", kind.span.seconds, now)
                 if kind.span.seconds
                 else int(state.learner.clf.labels_asked_)
             )

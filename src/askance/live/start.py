@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askance.calibration import OnlineCalibration
-from askance.calibration.windowed import kept_answers
+from askance.calibration.windowed import calibrate, sort_answers
 from askance.errors import InvalidParameter, ModelFileError
 from askance.features.kind_evidence import Strays
 from askance.features.kinds import format_names
@@ -88,15 +88,22 @@ class Start(NamedTuple):
         return clf, features
 
     def begin_calibration(self, clf: StreamClassifier) -> tuple[OnlineCalibration, list[int]]:
-        """The calibration by the latest answers of the file; and how many of them each class has."""
+        """The calibration by the latest answers of the file; and how many of them each class has.
+
+        Slope and offset are those of ``predict_proba``, so that the service begins with the probabilities that the file
+        gives in Python; their variances are as if the answers had come one by one."""
         calibration, counts = OnlineCalibration(), [0] * len(self.classes)
-        labels, weights, scores = kept_answers(clf._recent)
+        labels, weights, scores = sort_answers(clf._recent)
         for label, weight, own in zip(labels.tolist(), weights.tolist(), scores, strict=True):
             counts[label] += 1
             if self.update.probabilistic or not np.isfinite(own).all() or not weight > 0.0:
                 continue  # the scores of a probabilistic rule are in other units
             is_pair = len(self.classes) == 2 and len(own) == 2
             calibration.learn([float(own[1] - own[0])] if is_pair else own.tolist(), label, weight)
+        if self.update.probabilistic:
+            calibration.slope = 1.0  # its scores are log-odds, but for the third digit
+        elif len(labels):
+            calibration.slope, calibration.offset = calibrate(clf._recent, self.update.moves_threshold)
         return calibration, counts
 
 

@@ -27,6 +27,8 @@ class AskState(StrEnum):
     """Somebody called the event bad data."""
     EXPIRED = "expired"
     """Given up: it waited too long, or others were worth more."""
+    DISPUTED = "disputed"
+    """Answered by as many people as it takes, who disagree: somebody with the scope ``review`` decides."""
 
 
 class AnswerState(StrEnum):
@@ -37,6 +39,8 @@ class AnswerState(StrEnum):
     LEARNED = "learned"
     EXTRA = "extra"
     """Kept but not learned: another came first, or the event is bad data."""
+    VOTE = "vote"
+    """One of several to the same question: what most of them say is learned, as an answer of its own."""
     SKIPPED = "skipped"
     """No label."""
     UNDONE = "undone"
@@ -53,6 +57,8 @@ class AnswerKind(StrEnum):
     LABEL = "label"
     """By event, from any source."""
     SKIP = "skip"
+    CONSENSUS = "consensus"
+    """What most of several people said."""
 
 
 class SkipReason(StrEnum):
@@ -63,14 +69,56 @@ class SkipReason(StrEnum):
     LATER = "later"
 
 
+class AnswerOutcome(StrEnum):
+    """What a client hears of an answer, or of a label by event."""
+
+    ACCEPTED = "accepted"
+    EXTRA = "extra"
+    """Kept but not learned."""
+
+
+class SkipOutcome(StrEnum):
+    """What a client hears of a skip."""
+
+    RETURNED = "returned"
+    """For somebody else."""
+    PARKED = "parked"
+    CLOSED = "closed"
+    LATER = "later"
+    EXTRA = "extra"
+    """Somebody else has the question, or it is over."""
+
+
+class ReleaseOutcome(StrEnum):
+    """What a client hears that gives a question back."""
+
+    RELEASED = "released"
+    STALE = "stale"
+    """It was no longer theirs."""
+
+
+class UndoOutcome(StrEnum):
+    """What a client hears that takes an answer back."""
+
+    WITHDRAWN = "withdrawn"
+    """Before it was learned."""
+    CORRECTION = "correction"
+    """It was learned: a rebuild leaves it out."""
+    ALREADY_UNDONE = "already_undone"
+
+
 IN_PLAY: Final = (AskState.OPEN, AskState.LEASED, AskState.PARKED)
 """Questions that may still be answered."""
 OVER: Final = (AskState.ANSWERED, AskState.CLOSED, AskState.EXPIRED)
 """Questions that nobody gets any more."""
+OUT: Final = (*OVER, AskState.DISPUTED)
+"""Questions that the queue no longer has."""
 VALID: Final = (AnswerState.WAITING, AnswerState.LEARNED)
 """Answers that count."""
-KEPT: Final = (*VALID, AnswerState.EXTRA)
+KEPT: Final = (*VALID, AnswerState.EXTRA, AnswerState.VOTE)
 """Answers that stand, whether they count or not."""
+BY_ONE: Final = (AnswerKind.ANSWER, AnswerKind.LABEL)
+"""What one person or source said."""
 TAKEN_BACK: Final = (AnswerState.UNDONE, AnswerState.SUPERSEDED)
 
 ASK_MOVES: Final[dict[str | None, frozenset[AskState]]] = {
@@ -78,22 +126,24 @@ ASK_MOVES: Final[dict[str | None, frozenset[AskState]]] = {
     AskState.OPEN: frozenset(AskState),
     AskState.LEASED: frozenset(AskState) - {AskState.EXPIRED},
     AskState.PARKED: frozenset(AskState),
-    AskState.ANSWERED: frozenset({AskState.ANSWERED, AskState.OPEN, AskState.LEASED}),
-    AskState.CLOSED: frozenset({AskState.OPEN, AskState.LEASED}),
+    AskState.ANSWERED: frozenset({AskState.ANSWERED, AskState.OPEN, AskState.LEASED, AskState.DISPUTED}),
+    AskState.CLOSED: frozenset({AskState.OPEN, AskState.LEASED, AskState.ANSWERED, AskState.DISPUTED}),
     AskState.EXPIRED: frozenset({AskState.OPEN, AskState.ANSWERED}),
+    AskState.DISPUTED: frozenset(AskState) - {AskState.PARKED, AskState.EXPIRED},
 }
 """Where a question may go from each state; None is one that is new.
 
 What is in somebody's hands does not expire. What is over comes back when its answer, or the word that it is bad data,
 is taken back, and when it expired by a clock that was ahead. A label by event answers an expired question, and replaces
-the answer of one that is answered.
+the answer of one that is answered. Where several people answer, one who corrects their answer makes or ends a dispute.
 """
 
 ANSWER_MOVES: Final[dict[str | None, frozenset[AnswerState]]] = {
-    None: frozenset({AnswerState.WAITING, AnswerState.EXTRA, AnswerState.SKIPPED}),
+    None: frozenset({AnswerState.WAITING, AnswerState.EXTRA, AnswerState.VOTE, AnswerState.SKIPPED}),
     AnswerState.WAITING: frozenset({AnswerState.LEARNED, *TAKEN_BACK}),
     AnswerState.LEARNED: frozenset(TAKEN_BACK),
     AnswerState.EXTRA: frozenset(TAKEN_BACK),
+    AnswerState.VOTE: frozenset(TAKEN_BACK),
     AnswerState.SKIPPED: frozenset({AnswerState.UNDONE}),
     AnswerState.UNDONE: frozenset(),
     AnswerState.SUPERSEDED: frozenset(),

@@ -22,7 +22,7 @@ from askance.live.quality_tracker import ENOUGH, WINDOW, QualityTracker, round_q
 from askance.live.quarantine import newest
 from askance.live.queue import lengths
 from askance.live.spending import spending
-from askance.live.states import IN_PLAY, KEPT, OVER, VALID, AnswerKind, AnswerState, AskState, one_of
+from askance.live.states import BY_ONE, IN_PLAY, KEPT, OUT, VALID, AnswerState, AskState, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
 from askance.quality import Quality
@@ -41,14 +41,14 @@ CREATED = (
 )
 LAST_HOUR = (
     f"SELECT count(*) FROM answers WHERE annotator = ? AND created > ? AND created <= ? "
-    f"AND kind <> '{AnswerKind.SKIP}' AND state <> '{AnswerState.UNDONE}'"
+    f"AND kind IN {one_of(BY_ONE)} AND state <> '{AnswerState.UNDONE}'"
 )
 WAITING = f"SELECT count(*) FROM answers WHERE state = '{AnswerState.WAITING}'"
 AGREEMENT = (
     "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
-    "SELECT event, annotator, label, state FROM answers ORDER BY seq DESC LIMIT ?) a "
+    f"SELECT event, annotator, label, state FROM answers WHERE kind IN {one_of(BY_ONE)} ORDER BY seq DESC LIMIT ?) a "
     "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
-    f"AND b.label IS NOT NULL AND b.state IN {one_of(KEPT)} "
+    f"AND b.kind IN {one_of(BY_ONE)} AND b.label IS NOT NULL AND b.state IN {one_of(KEPT)} "
     f"WHERE a.label IS NOT NULL AND a.state IN {one_of(KEPT)} GROUP BY a.annotator"
 )
 
@@ -73,7 +73,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "events": {
             "total": totals["events"],
             "per_second": service.events_per_second(),
-            "today": state.recent_counts.number("events", DAY, now),
+            "today": state.period_counts.number("events", DAY, now),
         },
         "model": {
             "version": learned,
@@ -124,7 +124,7 @@ def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _queue(session: Session, counts: DashboardCounts, now: float) -> dict[str, Any]:
-    found: dict[str, Any] = {**lengths(session), **{state.value: counts.number("ask", state) for state in OVER}}
+    found: dict[str, Any] = {**lengths(session), **{state.value: counts.number("ask", state) for state in OUT}}
     waiting = found[AskState.OPEN] + found[AskState.LEASED]
     oldest = session.value(CREATED, (1, 0))
     middle = session.all(CREATED, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []

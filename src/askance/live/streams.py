@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from askance.live.service import Service
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-TAKEN = ("v1", "label", "login", "logout", "static", "livez", "readyz", "metrics", "version")
+TAKEN = ("v1", "label", "login", "logout", "enter", "people", "static", "livez", "readyz", "metrics", "version")
 
 
 def check_together(configs: list[Config]) -> None:
@@ -49,12 +49,21 @@ class Streams:
     """The ASGI application in front of several services."""
 
     def __init__(self, services: list[Service]) -> None:
-        self.services = {service.config.name: service for service in services}
-        for name, service in self.services.items():
-            service.prefix = f"/{name}"
+        self.services: dict[str, Service] = {}
+        for service in services:
+            self.add(service)
         self.registry = CollectorRegistry()
         self.registry.register(Together(self.services))
         self.metrics = Shared(self._metrics)
+
+    def add(self, service: Service) -> None:
+        """Serve a stream under its name."""
+        self.services[service.config.name] = service
+        service.prefix = f"/{service.config.name}"
+
+    def remove(self, service: Service) -> None:
+        """Serve it no more."""
+        self.services.pop(service.config.name, None)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -64,6 +73,7 @@ class Streams:
         if name in self.services and rest:
             await self.services[name]({**scope, "path": f"/{rest[0]}"}, receive, send)
             return
+        from askance.live.display import Display
         from askance.live.service import security_headers
 
         try:
@@ -72,7 +82,7 @@ class Streams:
             response = await self._answer(scope["method"], scope["path"], name)
         except Problem as problem:
             response = problem_response(problem)
-        response.raw_headers.extend(security_headers(()))
+        response.raw_headers.extend(security_headers(Display()))
         await response(scope, receive, send)
 
     async def _metrics(self) -> bytes:
@@ -101,8 +111,10 @@ class Streams:
         if path == "/":
             from askance.live.routes.pages import overview
 
+            if not self.services:
+                return problem_response(Problem("no_owner", "this process stands by, and serves no stream now."))
             return overview({name: service.config.title for name, service in self.services.items()})
-        if path.startswith("/static/") or path == "/favicon.ico":
+        if self.services and (path.startswith("/static/") or path == "/favicon.ico"):
             return RedirectResponse(f"/{next(iter(self.services))}{path}", 307)
         return problem_response(
             Problem("not_found", f"there is nothing at {path[:200]!r}; the streams are {', '.join(self.services)}.")

@@ -1,10 +1,11 @@
-"""No near-duplicates in a row: whoever has just judged an event is shown another one before its twin.
+"""Which open question comes next: none that is nearly the same as the last, or, on wish, those of one topic together.
 
 Two events are alike if they share most of their words, by Jaccard's measure of the words in their values:
 
     alike(a, b) = |a and b| / |a or b| >= 0.8
 
-The twin is not lost. It comes when others have been between, or when there is nothing else.
+A near-duplicate is not lost. It comes when others have been between, or when there is nothing else. With topics it is
+the other way round: each question is the one that shares the most words with the one before.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 ALIKE = 0.8
-BETWEEN = 3  # questions between twins, where there are as many others
+RELATED = 0.15  # the share of words in common from which two questions are of one topic
+BETWEEN = 3  # questions between near-duplicates, where there are as many others
 AHEAD = 20  # open questions that are looked at beyond those that are wanted
+TOPIC_AHEAD = 200  # the same, for those of one topic
 PREFIX = 2_000  # characters of an event that are compared
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"\s*:')
 _WORD = re.compile(r"\w+")
@@ -43,7 +46,7 @@ def are_alike(one: Words, other: Words) -> bool:
     return len(one & other) >= ALIKE * len(one | other)
 
 
-def choose(waiting: Sequence[tuple[Item, Words]], before: Iterable[Words], n: int) -> list[Item]:
+def choose_varied(waiting: Sequence[tuple[Item, Words]], before: Iterable[Words], n: int) -> list[Item]:
     """The first ``n`` that wait, but none that is like one of the last before it as long as there is another."""
     rest, last = list(waiting), deque(before, maxlen=BETWEEN)
     chosen: list[Item] = []
@@ -52,4 +55,18 @@ def choose(waiting: Sequence[tuple[Item, Words]], before: Iterable[Words], n: in
         item, words = rest.pop(place)
         chosen.append(item)
         last.append(words)
+    return chosen
+
+
+def choose_by_topic(waiting: Sequence[tuple[Item, Words]], before: Iterable[Words], n: int) -> list[Item]:
+    """``n`` that wait, each the one most like the one before it, the first of those alike; where nothing is like it, a
+    new topic begins with the first that waits."""
+    rest = list(waiting)
+    last = next(iter(deque(before, maxlen=1)), frozenset[str]())
+    chosen: list[Item] = []
+    while rest and len(chosen) < n:
+        shares = [len(words & last) / max(len(words | last), 1) for _, words in rest]
+        place = shares.index(max(shares)) if max(shares) >= RELATED else 0
+        item, last = rest.pop(place)
+        chosen.append(item)
     return chosen

@@ -8,6 +8,12 @@ from tests.live.pages.content import TWELVE, hard_events
 LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONG_CLASSES = [*TWELVE[:10], LONG_WORD, TWELVE[11]]
 TITLE = "Support mail of a company with a long name"
+HOSTILE_NAMES = (
+    "<img src=/stolen onerror=alert(1)>",
+    '"><script>alert(2)</script>',
+    "' onclick=alert(3) x='",
+    "{{7*7}}",
+)
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 
 
@@ -177,7 +183,8 @@ def walk_instructions(serve, visit, **options):
     yield page, "the instructions on the first visit"
     page.keyboard.press("Escape")
     page.click("#open-help")
-    yield page, "the help, with the instructions"
+    page.check("#by-topic")
+    yield page, "the help, with the instructions and similar questions together"
     page.click("#help-instructions")
     page.wait_for_selector("#instructions[open]")
     yield page, "the instructions once more"
@@ -185,4 +192,67 @@ def walk_instructions(serve, visit, **options):
     yield page, "a question, with the instructions"
 
 
-WALKS = [walk_questions, walk_label_page, walk_dashboard, walk_simple_pages, walk_instructions]
+def walk_review(serve, visit, **options):
+    """Events found, looked into, chosen; nothing found, and a request that is refused."""
+    service = open_shop(serve)
+    service.post("/v1/review/note", {"event": "known-3", "text": f"Ask <b>the sender</b> of {LONG_WORD}."})
+    service.post("/v1/review/correct", {"events": ["known-4"], "label": LONG_CLASSES[5], "reason": "it is about money"})
+    page = visit(service, "/review", **options).page
+    page.wait_for_selector("#events .pill")
+    yield page, "events to review"
+    for summary in page.locator("#events summary").all()[:12]:
+        summary.click()
+    page.check("#all")
+    page.fill("#reason", "they sell watches")
+    yield page, "events that are chosen and looked into"
+    page.fill("[name=text]", "nothing is like this")
+    page.keyboard.press("Enter")
+    page.locator("#events", has_text="No event is like this.").wait_for()
+    yield page, "nothing found"
+
+
+def walk_people(serve, visit, **options):
+    """From a link to the page of people, with what it says and asks; and links that are over."""
+    service = serve(warm=False, title=TITLE)
+    link = service.post("/v1/people", {"name": "Ana", "role": "admin", "email": "ana@example.org"}).json()["link"]
+    page = visit(service, link.removeprefix(service.url), **options).page
+    page.wait_for_selector("button.primary")
+    yield page, "an invitation"
+    page.click("button.primary")
+    page.wait_for_selector(".tile")
+    page.goto(f"{service.url}/people")
+    page.wait_for_selector(".person")
+    yield page, "one person"
+    for name in ("Ben", LONG_WORD[:64], *HOSTILE_NAMES):
+        page.fill("#name", name)
+        page.click("#invite button")
+        page.wait_for_function(
+            "name => [...document.querySelectorAll('.person h2')].some((found) => found.textContent === name)", arg=name
+        )
+    yield page, "an invitation that was made"
+    page.click("[aria-label='Revoke: Ben']")
+    yield page, "the question whether somebody is revoked"
+    page.click("#sure [value=yes]")
+    page.wait_for_selector("[aria-label='Restore: Ben']")
+    page.click("[aria-label='Activity: Ana']")
+    page.wait_for_selector("#activity[open]")
+    yield page, "what somebody did"
+    page.keyboard.press("Escape")
+    page.fill("#name", "Ben")
+    page.click("#invite button")
+    page.wait_for_selector("#problem:visible")
+    yield page, "a name that is taken"
+    page.goto(link)
+    page.wait_for_selector("#error")
+    yield page, "a link that was used"
+
+
+WALKS = [
+    walk_questions,
+    walk_label_page,
+    walk_dashboard,
+    walk_simple_pages,
+    walk_instructions,
+    walk_review,
+    walk_people,
+]

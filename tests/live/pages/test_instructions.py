@@ -4,7 +4,13 @@ that a browser would run."""
 from tests.live.pages.states import INSTRUCTIONS
 
 OPEN = "#instructions[open]"
-CLOSED = "() => !document.querySelector('#instructions').open"
+BACK = "() => !document.querySelector('#instructions').open && document.activeElement.matches('#stage .item')"
+
+
+def close(page):
+    """Close them by a key, and wait for the page to notice: a browser tells it some time after."""
+    page.keyboard.press("Escape")
+    page.wait_for_function(BACK)
 
 
 def test_they_are_shown_once_then_by_a_key_and_again_when_they_changed(serve, visit):
@@ -23,14 +29,11 @@ def test_they_are_shown_once_then_by_a_key_and_again_when_they_changed(serve, vi
     assert link.get_attribute("rel") == "noopener noreferrer"
 
     page.keyboard.press("1")  # no answer while they are read
-    page.keyboard.press("Escape")
-    page.wait_for_function(CLOSED)
-    assert page.evaluate("document.activeElement.matches('#stage .item')")
+    close(page)
     assert annotator.answers() == []
     annotator.press("i")
     page.wait_for_selector(OPEN)
-    page.keyboard.press("Escape")
-    page.wait_for_function(CLOSED)
+    close(page)
     annotator.press("1")
     annotator.wait_for_answers(1)
 
@@ -52,7 +55,7 @@ def test_those_of_another_day_are_shown_again(serve, visit):
     annotator = visit(service)
     page = annotator.page
     page.wait_for_selector(OPEN)
-    page.keyboard.press("Escape")
+    close(page)
     annotator.sees_question()
     page.evaluate(
         "() => { const key = Object.keys(localStorage).find((name) => name.startsWith('askance:instructions:'));"
@@ -79,7 +82,7 @@ def test_with_many_classes_the_key_is_that_of_a_class(serve, visit):
     annotator = visit(service)
     page = annotator.page
     page.wait_for_selector(OPEN)
-    page.keyboard.press("Escape")
+    close(page)
     annotator.sees_question()
     annotator.press("i")
     (answer,) = annotator.wait_for_answers(1)

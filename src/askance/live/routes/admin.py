@@ -17,7 +17,10 @@ from askance.live.routing import Request, route
 from askance.live.schemas import NEWEST, Paging
 from askance.live.service import Service
 from askance.live.store.database import Session
+from askance.live.store.rows import Query
+from askance.live.store.schema import ActivityRow
 
+ACTIVITY = Query(ActivityRow, "audit_log", "WHERE seq < ? ORDER BY seq DESC LIMIT ?")
 Entry = TypedDict("Entry", {"seq": int, "time": str, "actor": str, "action": str, "detail": dict[str, Any]})
 ActivityLog = TypedDict("ActivityLog", {"entries": list[Entry], "next": str | None})
 ModelState = TypedDict(
@@ -31,21 +34,22 @@ class ActivityPage(Paging):
     limit: Annotated[int, Meta(ge=1, le=1000, description="How many.")] = 200
 
 
-@route("GET", "/v1/audit", "admin")
+@route("GET", "/v1/audit", "admin", anywhere=True)
 async def audit(service: Service, request: Request, query: ActivityPage) -> ActivityLog:
     """Who did what: tokens, logins, what was replaced or taken back, pauses, rebuilds, imports; newest first."""
     limit, before = query.limit, int(query.cursor or NEWEST)
-    rows = await service.read(
-        lambda session: session.all(
-            "SELECT seq, time, actor, action, detail FROM audit_log WHERE seq < ? ORDER BY seq DESC LIMIT ?",
-            (before, limit + 1),
-        )
-    )
+    rows = await service.read(lambda session: ACTIVITY.all(session, (before, limit + 1)))
     entries: list[Entry] = [
-        {"seq": seq, "time": iso(time), "actor": actor, "action": action, "detail": json.loads(detail)}
-        for seq, time, actor, action, detail in rows[:limit]
+        {
+            "seq": row.seq,
+            "time": iso(row.time),
+            "actor": row.actor,
+            "action": row.action,
+            "detail": json.loads(row.detail),
+        }
+        for row in rows[:limit]
     ]
-    return {"entries": entries, "next": str(rows[limit - 1][0]) if len(rows) > limit else None}
+    return {"entries": entries, "next": str(rows[limit - 1].seq) if len(rows) > limit else None}
 
 
 def _set_paused(session: Session, state: EngineState, actor: str, paused: bool) -> ModelState:
@@ -55,13 +59,13 @@ def _set_paused(session: Session, state: EngineState, actor: str, paused: bool) 
     return {"paused": paused, "model": state.learned}
 
 
-@route("POST", "/v1/model/pause", "admin")
+@route("POST", "/v1/model/pause", "admin", is_repeatable=True)
 async def pause(service: Service, request: Request) -> ModelState:
     """Stop learning; events are predicted, questions asked and answers kept."""
     return await service.do(_set_paused, request.user.name, True)
 
 
-@route("POST", "/v1/model/resume", "admin")
+@route("POST", "/v1/model/resume", "admin", is_repeatable=True)
 async def resume(service: Service, request: Request) -> ModelState:
     """Go on learning, with the answers that came meanwhile first."""
     return await service.do(_set_paused, request.user.name, False)

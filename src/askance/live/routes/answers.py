@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 import msgspec
 from msgspec import Meta
 
-from askance.live import corrections
+from askance.live import undo as undoing
 from askance.live.clock import iso
 from askance.live.engine_state import EngineState
 from askance.live.labels import class_of, give_label
@@ -16,11 +16,11 @@ from askance.live.routes.asks import Question
 from askance.live.routing import Items, Request, do_in_turn, route
 from askance.live.schemas import NEWEST, ClassName, Name, Paging, RequestBody
 from askance.live.service import Service
-from askance.live.states import TAKEN_BACK
+from askance.live.states import TAKEN_BACK, AnswerKind, AnswerOutcome, AnswerState, UndoOutcome
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
+from askance.live.summary import summary
 
-LONGEST_SUMMARY = 120
 LABELS_AT_ONCE = 100
 
 
@@ -29,13 +29,13 @@ class AnswerWithEvent(NamedTuple):
 
     seq: int
     id: str
-    kind: Literal["answer", "label", "skip"]
+    kind: AnswerKind
     ask: int | None
     event_id: str
     label: int | None
     reason: str | None
     predicted: int
-    state: Literal["waiting", "learned", "extra", "undone", "superseded", "skipped"]
+    state: AnswerState
     annotator: str
     ms: int | None
     comment: str | None
@@ -52,17 +52,17 @@ NEWEST_OF_ONE = _query("WHERE a.seq < ? AND a.annotator = ? ORDER BY a.seq DESC 
 OF_EVENT = _query("WHERE a.event = ? ORDER BY a.seq")
 
 Answer = TypedDict("Answer", {
-    "answer_id": str, "kind": Literal["answer", "label", "skip"], "ask": int | None, "event": str, "label": str | None,
+    "answer_id": str, "kind": AnswerKind, "ask": int | None, "event": str, "label": str | None,
     "reason": str | None, "predicted": str,
-    "state": Literal["waiting", "learned", "extra", "undone", "superseded", "skipped"], "annotator": str,
+    "state": AnswerState, "annotator": str,
     "ms": int | None, "comment": str | None, "created": str, "undoable": bool, "summary": str,
 })  # fmt: skip
 Answers = TypedDict("Answers", {"answers": list[Answer], "next": str | None})
 Undone = TypedDict("Undone", {
-    "answer_id": str, "outcome": Literal["withdrawn", "correction", "already_undone"], "ask": Question | None,
+    "answer_id": str, "outcome": UndoOutcome, "ask": Question | None,
 })  # fmt: skip
 Labeled = TypedDict("Labeled", {
-    "label_id": str, "event": str, "label": str, "outcome": Literal["accepted", "extra"], "learn_at": str | None,
+    "label_id": str, "event": str, "label": str, "outcome": AnswerOutcome, "learn_at": str | None,
     "duplicate": bool,
 })  # fmt: skip
 LabeledBatch = TypedDict("LabeledBatch", {"items": list[dict[str, Any]], "errors": int})
@@ -95,7 +95,7 @@ class NewLabel(RequestBody):
     )
 
 
-@route("GET", "/v1/answers", "label")
+@route("GET", "/v1/answers", "label", anywhere=True)
 async def history(service: Service, request: Request, query: AnswersPage) -> Answers:
     """Answers, newest first: one's own with mine=1, else (admin) everybody's."""
     user, limit, mine = request.user, query.limit, bool(query.mine)
@@ -104,16 +104,16 @@ async def history(service: Service, request: Request, query: AnswersPage) -> Ans
         raise Problem("forbidden", "other people's answers need the scope 'admin'.")
     state = service.engine.state
 
-    def look(session: Session) -> Answers:
+    def read(session: Session) -> Answers:
         if mine:
             rows = NEWEST_OF_ONE.all(session, (cursor, user.name, limit + 1))
         else:
             rows = NEWEST_OF_ALL.all(session, (cursor, limit + 1))
-        recent = corrections.UNDOABLE if cursor == NEWEST else 0
+        recent = undoing.UNDOABLE if cursor == NEWEST else 0
         shown = [describe_answer(state, row, place < recent) for place, row in enumerate(rows[:limit])]
         return {"answers": shown, "next": str(rows[limit - 1].seq) if len(rows) > limit else None}
 
-    return await service.read(look)
+    return await service.read(read)
 
 
 def answers_of_event(session: Session, state: EngineState, event: int) -> list[Answer]:
@@ -141,27 +141,13 @@ def describe_answer(state: EngineState, answer: AnswerWithEvent, recent: bool) -
     }
 
 
-def summary(fields: dict[str, Any]) -> str:
-    """An event in a line: its longest text, or its fields."""
-    texts = [value for value in fields.values() if isinstance(value, str)]
-    longest = max(texts, key=len, default="")
-    if len(longest.split()) < 3:
-        longest = ", ".join(f"{name}: {_plain(value)}" for name, value in list(fields.items())[:8])
-    return longest if len(longest) <= LONGEST_SUMMARY else longest[: LONGEST_SUMMARY - 1] + "…"
-
-
-def _plain(value: Any) -> str:
-    """A value as the pages show it: JSON, but a text without its quotes."""
-    return (value or "(empty)") if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
 @route("POST", "/v1/answers/{answer}/undo", "label")
 async def undo(service: Service, request: Request, answer: AnswerId) -> Undone:
     """Take back one of one's last 50 answers or skips, or (review) anybody's; the question comes back."""
-    return await service.do(corrections.undo, request.user.name, answer, request.user.may("review"))
+    return await service.do(undoing.undo, request.user.name, answer, request.user.may("review"))
 
 
-@route("POST", "/v1/labels", "label", body_bytes=None)
+@route("POST", "/v1/labels", "label", body_bytes=None, is_repeatable=True)
 async def labels(service: Service, request: Request, body: Items[NewLabel]) -> Labeled | LabeledBatch:
     """Labels by event id from any source, one or many; one that the source gave already changes nothing."""
     parts = [body.items[first : first + LABELS_AT_ONCE] for first in range(0, len(body.items), LABELS_AT_ONCE)]

@@ -10,38 +10,50 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from askance.live import answers, queue
-from askance.live.answers import Submission
 from askance.live.labels import class_of
 from askance.live.received import digest_of
 from askance.live.routing import Request, route
 from askance.live.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
 from askance.live.service import Service
+from askance.live.states import AnswerOutcome, ReleaseOutcome, SkipOutcome, SkipReason
+from askance.live.submissions import Submission
 
 MOST_AT_ONCE = 10
 LONGEST_COMMENT = 2_000
 DAY_MS = 86_400_000
 
 Why = TypedDict("Why", {"code": Literal["uncertain", "audit", "cold_start"], "probability": float, "text": str})
-Effect = TypedDict("Effect", {"field": str, "word": str | None, "effect": float})
+Effect = TypedDict("Effect", {
+    "field": str, "word": str | None,
+    "value": Annotated[
+        str | None,
+        Meta(description="What the field has, of a date its weekday or hour; empty if it is missing, null for words."),
+    ],
+    "effect": float,
+})  # fmt: skip
+AnswersGiven = TypedDict("AnswersGiven", {
+    "given": Annotated[int, Meta(description="By other people, where several answer.")], "wanted": int,
+})  # fmt: skip
 Question = TypedDict("Question", {
     "id": int, "token": LeaseToken, "deadline": str, "seconds_left": float, "event": dict[str, Any],
     "suggestion": Annotated[
         dict[str, Any] | None, Meta(description="Nothing for random samples: they are blind.")
     ],
-    "why": Why, "audit": bool, "explanation": list[Effect], "skips": int, "created": str,
+    "why": Why, "audit": bool, "explanation": list[Effect], "skips": int,
+    "answers": AnswersGiven, "created": str,
 })  # fmt: skip
 Lengths = TypedDict("Lengths", {"open": int, "leased": int, "parked": int})
 Questions = TypedDict("Questions", {"asks": list[Question], "queue": Lengths})
 Answered = TypedDict("Answered", {
-    "answer_id": str, "ask": int, "event": str, "label": str, "outcome": Literal["accepted", "extra"],
+    "answer_id": str, "ask": int, "event": str, "label": str, "outcome": AnswerOutcome,
     "stale_token": bool, "learn_at": str | None,
 })  # fmt: skip
 Skipped = TypedDict("Skipped", {
     "answer_id": str, "ask": int, "event": str, "reason": str,
-    "outcome": Literal["returned", "parked", "closed", "later", "extra"],
+    "outcome": SkipOutcome,
 })  # fmt: skip
 Renewed = TypedDict("Renewed", {"ask": int, "token": LeaseToken, "deadline": str, "seconds_left": float})
-Released = TypedDict("Released", {"ask": int, "outcome": Literal["released", "stale"]})
+Released = TypedDict("Released", {"ask": int, "outcome": ReleaseOutcome})
 
 
 class NextAsks(QueryString):
@@ -51,6 +63,9 @@ class NextAsks(QueryString):
     exclude: Annotated[
         str, Meta(description="Numbers of asks, with commas between, that the client holds already.")
     ] = ""
+    topic: Annotated[
+        Literal[0, 1], Meta(description="1: questions like the last one first; 0: no near-duplicates in a row.")
+    ] = 0
 
 
 class GiveAnswer(RequestBody):
@@ -80,7 +95,7 @@ class SkipAsk(RequestBody):
     example = '{"token": "17.1", "reason": "unsure"}'
 
     token: LeaseToken
-    reason: Literal["unsure", "bad_data", "later"]
+    reason: SkipReason
     answer_id: Annotated[Name | None, Meta(description="Made up where it is missing.")] = None
 
 
@@ -95,12 +110,12 @@ class Lease(RequestBody):
 NO_QUESTION = "No question now; X-Askance-Reason and X-Askance-Detail say why."
 
 
-@route("POST", "/v1/asks/next", "label", also={204: (NO_QUESTION, None)})
+@route("POST", "/v1/asks/next", "label", is_repeatable=True, also={204: (NO_QUESTION, None)})
 async def next_asks(service: Service, request: Request, query: NextAsks) -> Questions | Response:
     """Lease questions; those leased to the caller already come first. 204 with the reason where there is none."""
     held = frozenset(int(text) for text in re.findall(r"[0-9]{1,15}", query.exclude[:2000]))
-    found = await service.do(queue.next_asks, request.user.name, query.n, held)
-    if isinstance(found, queue.Nothing):
+    found = await service.do(queue.next_asks, request.user.name, query.n, held, bool(query.topic))
+    if isinstance(found, queue.NothingToLabel):
         headers = {
             "X-Askance-Reason": found.reason,
             "X-Askance-Detail": found.detail.encode("ascii", "replace").decode(),
@@ -110,7 +125,7 @@ async def next_asks(service: Service, request: Request, query: NextAsks) -> Ques
     return {"asks": found[0], "queue": found[1]}
 
 
-@route("POST", "/v1/asks/{ask}/answer", "label")
+@route("POST", "/v1/asks/{ask}/answer", "label", is_repeatable=True)
 async def answer(service: Service, request: Request, ask: AskNumber, body: GiveAnswer) -> Answered:
     """Answer a question. The same answer_id gives the same response for ever."""
     name = request.user.name
@@ -131,7 +146,7 @@ async def skip(service: Service, request: Request, ask: AskNumber, body: SkipAsk
     return await service.do(answers.skip, name, ask, given)
 
 
-@route("POST", "/v1/asks/{ask}/renew", "label")
+@route("POST", "/v1/asks/{ask}/renew", "label", is_repeatable=True)
 async def renew(service: Service, request: Request, ask: AskNumber, body: Lease) -> Renewed:
     """Hold on to a question that takes longer."""
     return await service.do(queue.renew, request.user.name, ask, body.token)

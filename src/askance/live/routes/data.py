@@ -11,7 +11,9 @@ import msgspec
 from starlette.responses import Response
 
 from askance.live.body import BodyLimits
-from askance.live.export import PAGE, as_csv, as_objects, field_names, rows
+from askance.live.event_filter import ALL, EventFilter
+from askance.live.export import PAGE
+from askance.live.export_formats import FORMATS, write_page
 from askance.live.importing import import_items, read_body
 from askance.live.quarantine import as_lines, read_page
 from askance.live.routing import PlacedStream, Request, route
@@ -19,17 +21,11 @@ from askance.live.service import Service
 from askance.live.store.database import Session
 
 MOST_LINES = 100_000
+Task = dict[str, Any]
 Imported = TypedDict("Imported", {
     "events": int, "duplicates": int, "labels": int, "quarantined": int, "errors": int,
     "problems": list[dict[str, Any]],
 })  # fmt: skip
-
-
-def _json_lines(session: Session, after: int, classes: list[str]) -> tuple[bytes, int]:
-    """A page of an export, and the number of its last event."""
-    page, answers = rows(session, after)
-    lines = [msgspec.json.encode(item) + b"\n" for item in as_objects(page, answers, classes)]
-    return b"".join(lines), page[-1][0] if page else after
 
 
 def _quarantine_lines(session: Session, after: int) -> tuple[bytes, str | None]:
@@ -38,58 +34,62 @@ def _quarantine_lines(session: Session, after: int) -> tuple[bytes, str | None]:
     return b"".join(msgspec.json.encode(item) + b"\n" for item in as_lines(page)), page.next
 
 
-def _table(session: Session, after: int, classes: list[str], names: list[str], head: bool) -> tuple[bytes, int]:
-    """The same as lines of CSV."""
-    page, answers = rows(session, after)
-    return as_csv(page, answers, classes, names, head).encode(), page[-1][0] if page else after
+async def _export(service: Service, request: Request, name: str, query: EventFilter) -> Response:
+    """The events that a filter lets through, in one of the formats."""
+    state, kind = service.engine.state, FORMATS[name]
+    which = query.condition(state)
+    writer = await service.read_page(lambda session: kind.writer(session, state.classes))
 
-
-@route("GET", "/v1/export.jsonl", "read", media="application/x-ndjson")
-async def export_jsonl(service: Service, request: Request) -> Response:
-    """Every event with its prediction and label, one JSON object a line; those in quarantine, which have none, last."""
-    classes = service.engine.state.classes
-
-    async def lines() -> AsyncIterator[bytes]:
-        after = 0
-        while True:
-            content, after = await service.read_page(partial(_json_lines, after=after, classes=classes))
-            if not content:
-                break
+    async def parts() -> AsyncIterator[bytes]:
+        yield writer.begin()
+        found, after = (b"", 0), 0
+        while found := await service.read_page(partial(write_page, writer=writer, after=after, which=which)):
+            content, after = found
             yield content
-        cursor: str | None = "0"
+        cursor: str | None = "0" if kind.has_quarantine and which == ALL else None
         while cursor is not None:
             content, cursor = await service.read_page(partial(_quarantine_lines, after=int(cursor)))
             yield content
-
-    headers = {"Content-Disposition": 'attachment; filename="askance.jsonl"'}
-    media = "application/x-ndjson"
-    return PlacedStream(service.exports, request.sender, lines(), headers=headers, media_type=media)
-
-
-@route("GET", "/v1/export.csv", "read", media="text/csv")
-async def export_csv(service: Service, request: Request) -> Response:
-    """Every event with its prediction and label, one line each, for spreadsheets."""
-    classes = service.engine.state.classes
-
-    async def lines() -> AsyncIterator[bytes]:
-        names = await service.read_page(field_names)
-        after, head = 0, True
-        while True:
-            look = partial(_table, after=after, classes=classes, names=names, head=head)
-            content, after = await service.read_page(look)
-            if not content:
-                return
+        for content in writer.end():
             yield content
-            head = False
 
-    headers = {"Content-Disposition": 'attachment; filename="askance.csv"'}
-    media = "text/csv; charset=utf-8"
-    return PlacedStream(service.exports, request.sender, lines(), headers=headers, media_type=media)
+    headers = {"Content-Disposition": f'attachment; filename="askance{kind.ending}"'}
+    return PlacedStream(service.exports, request.sender, parts(), headers=headers, media_type=kind.media)
+
+
+@route("GET", "/v1/export.jsonl", "read", media="application/x-ndjson", anywhere=True)
+async def export_jsonl(service: Service, request: Request, query: EventFilter) -> Response:
+    """Events with their predictions and labels, one JSON object a line; those in quarantine, which have none, last."""
+    return await _export(service, request, "jsonl", query)
+
+
+@route("GET", "/v1/export.csv", "read", media="text/csv", anywhere=True)
+async def export_csv(service: Service, request: Request, query: EventFilter) -> Response:
+    """Events with their predictions and labels, one line each, for spreadsheets."""
+    return await _export(service, request, "csv", query)
+
+
+@route("GET", "/v1/export.parquet", "read", media="application/vnd.apache.parquet", anywhere=True)
+async def export_parquet(service: Service, request: Request, query: EventFilter) -> Response:
+    """Events with their predictions and labels as a Parquet table, the fields as JSON; needs pyarrow."""
+    return await _export(service, request, "parquet", query)
+
+
+@route("GET", "/v1/export.label-studio.json", "read", anywhere=True)
+async def export_label_studio(service: Service, request: Request, query: EventFilter) -> list[Task] | Response:
+    """Events as tasks of Label Studio, with annotations and predictions."""
+    return await _export(service, request, "label-studio", query)
+
+
+@route("GET", "/v1/export.prodigy.jsonl", "read", media="application/x-ndjson", anywhere=True)
+async def export_prodigy(service: Service, request: Request, query: EventFilter) -> Response:
+    """Events as tasks of Prodigy with options, answered where they have a label."""
+    return await _export(service, request, "prodigy", query)
 
 
 @route("POST", "/v1/import", "admin", body_bytes=None)
 async def import_lines(service: Service, request: Request, body: bytes) -> Imported:
-    """Take in what an export wrote, lines of {"fields", "label"?, "id"?, "time"?}, CSV, or tasks of Label Studio."""
+    """Take in what an export wrote, lines of {"fields", "label"?, "id"?, "time"?}, CSV, Label Studio's or Prodigy's."""
     actor = request.user.name
     limits = BodyLimits(request.limits.depth, MOST_LINES, service.config.server.event_bytes)
 

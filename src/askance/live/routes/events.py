@@ -46,13 +46,13 @@ EventId = Annotated[str, Meta(min_length=1, description="The event's id.")]
 NEW_OR_KEPT = {201: ("A new event.", Predicted), 202: ("Not predicted, but kept in quarantine.", Quarantined)}
 
 
-@route("POST", "/v1/events", "ingest", also=NEW_OR_KEPT, body_bytes=None)
+@route("POST", "/v1/events", "ingest", also=NEW_OR_KEPT, body_bytes=None, anywhere=True)
 async def ingest(service: Service, request: Request, body: Items[NewEvent]) -> Predicted | Batch | Response:
     """Take events in: one object, an array, or one object a line; each is predicted at once, and stored."""
     check = partial(check_event, event_bytes=service.config.server.event_bytes)
     events = await service.work(request, lambda: [attempt(check, item) for item in body.items])
     parts = in_parts([event for event in events if isinstance(event, ReceivedEvent)])
-    done = iter(await do_in_turn(parts, lambda part: asyncio.wrap_future(service.engine.ingest(part))))
+    done = iter(await do_in_turn(parts, service.ingest))
     outcomes = [event if isinstance(event, Problem) else next(done) for event in events]
     if body.is_single:
         outcome = body.only(outcomes)
@@ -74,7 +74,7 @@ def _status(outcome: dict[str, Any]) -> int:
     return 200 if outcome["duplicate"] else 201
 
 
-@route("POST", "/v1/predict", "ingest", body_bytes=None)
+@route("POST", "/v1/predict", "ingest", body_bytes=None, is_repeatable=True)
 async def predict(service: Service, request: Request, body: NewEvent) -> Prediction:
     """What the model says of an event now; nothing is stored."""
     event = await service.work(request, lambda: check_event(body, service.config.server.event_bytes))
@@ -99,7 +99,7 @@ def _prediction(state: EngineState, predicted: int, chances: list[float], versio
     }
 
 
-class StoredEvent(NamedTuple):
+class DetailedEvent(NamedTuple):
     """What is shown of an event."""
 
     seq: int
@@ -112,7 +112,7 @@ class StoredEvent(NamedTuple):
     asked: int
 
 
-STORED_EVENT = Query(StoredEvent, "events", "WHERE id = ?")
+DETAILED_EVENT = Query(DetailedEvent, "events", "WHERE id = ?")
 
 
 @route("GET", "/v1/events/{event}", "read")
@@ -120,8 +120,8 @@ async def show(service: Service, request: Request, event: EventId) -> EventDetai
     """An event: what was predicted when it came and what would be now, its ask and its answers."""
     state = service.engine.state
 
-    def look(session: Session) -> dict[str, Any]:
-        stored = STORED_EVENT.one(session, (event,))
+    def read(session: Session) -> dict[str, Any]:
+        stored = DETAILED_EVENT.one(session, (event,))
         if stored is None:
             _, held = state.quarantine.find(session, [event]).get(event, (None, None))
             why = "." if held is None else f", for it is in quarantine: {held['detail']}"
@@ -151,6 +151,6 @@ async def show(service: Service, request: Request, event: EventId) -> EventDetai
             }
         return found
 
-    found = await service.read(look)
+    found = await service.read(read)
     found["now"] = await asyncio.to_thread(_now, state, found["fields"])
     return found

@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import askance
 from askance.live.auth import SESSION_SECONDS, cookie_name
-from askance.live.instructions import blocks
 from askance.live.problems import Problem
 from askance.live.routing import LOGIN_BYTES, Request, route
 from askance.live.schemas import QueryString
@@ -55,15 +54,19 @@ def render(name: str, context: dict[str, Any], status: int = 200) -> Response:
 
 def explain_page(service: Service, problem: Problem) -> Response:
     """A problem for somebody with a browser."""
-    detail = problem.detail[:1].upper() + problem.detail[1:]
     heading = "There is no such page" if problem.status == 404 else "That did not work"
     context = {
         "version": askance.__version__, "root": service.prefix, "title": service.config.title, "user": None,
-        "heading": heading, "detail": detail,
+        "heading": heading, "detail": sentence_of(problem),
     }  # fmt: skip
     response = render("problem.html", context, problem.status)
     response.headers.update(problem.headers)
     return response
+
+
+def sentence_of(problem: Problem) -> str:
+    """What a problem says, as a page shows it."""
+    return problem.detail[:1].upper() + problem.detail[1:]
 
 
 def overview(titles: dict[str, str]) -> Response:
@@ -73,20 +76,17 @@ def overview(titles: dict[str, str]) -> Response:
     return render("streams.html", context)
 
 
-@route("GET", "/", "read", is_page=True)
+@route("GET", "/", "read", is_page=True, anywhere=True)
 async def dashboard(service: Service, request: Request) -> Response:
     """The dashboard."""
     return page(service, request, "dashboard.html")
 
 
-@route("GET", "/label", "label", is_page=True)
+@route("GET", "/label", "label", is_page=True, anywhere=True)
 async def label(service: Service, request: Request) -> Response:
     """The label page."""
     config = service.config
-    return page(
-        service, request, "label.html", instructions=config.instructions, blocks=blocks,
-        display=config.display.document(),
-    )  # fmt: skip
+    return page(service, request, "label.html", instructions=config.instructions, display=config.display.document())
 
 
 class Login(QueryString):
@@ -95,17 +95,25 @@ class Login(QueryString):
     next: str | None = None
 
 
-@route("GET", "/login", None, is_page=True)
+@route("GET", "/login", None, is_page=True, anywhere=True)
 async def login_page(service: Service, request: Request, query: Login) -> Response:
     """Where a token is exchanged for a session."""
-    return page(service, request, "login.html", user=None, error=None, next=_local(service, query.next))
+    return page(
+        service,
+        request,
+        "login.html",
+        user=None,
+        error=None,
+        company=_company(service),
+        next=local_path(service, query.next),
+    )
 
 
-@route("POST", "/login", None, is_page=True, body_bytes=LOGIN_BYTES)
+@route("POST", "/login", None, is_page=True, anywhere=True, body_bytes=LOGIN_BYTES)
 async def login(service: Service, request: Request, body: bytes) -> Response:
     """Begin a session with a token."""
     form = dict(parse_qsl(body.decode("utf-8", "replace")))
-    target = _local(service, form.get("next"))
+    target = local_path(service, form.get("next"))
     given = form.get("token", "").strip()
     token = service.keys.bearer(given)
     if token is None:
@@ -113,6 +121,11 @@ async def login(service: Service, request: Request, body: bytes) -> Response:
     address = service.proxies.client_address(request.scope)
     with service.slots.place(service.sender(token.id, request.scope)):
         secret = await service.engine.do(lambda session, state: service.keys.begin_session(session, token, address))
+    return begin_session(service, request, secret, target)
+
+
+def begin_session(service: Service, request: Request, secret: str, target: str) -> Response:
+    """Lead to a page, with the cookie of a session that has begun."""
     response = RedirectResponse(target, 303)
     is_secure = service.proxies.is_secure(request.headers)
     response.set_cookie(
@@ -135,13 +148,15 @@ def _refuse(service: Service, request: Request, given: str, target: str) -> Resp
         service.count_failure(request.scope, "login failed", given)
     except Problem as problem:
         status, headers = problem.status, problem.headers
-        sentence = problem.detail[:1].upper() + problem.detail[1:]
-    response = page(service, request, "login.html", status, user=None, error=sentence, next=target)
+        sentence = sentence_of(problem)
+    response = page(
+        service, request, "login.html", status, user=None, error=sentence, company=_company(service), next=target
+    )
     response.headers.update(headers)
     return response
 
 
-@route("POST", "/logout", None, is_page=True, body_bytes=LOGIN_BYTES)
+@route("POST", "/logout", None, is_page=True, anywhere=True, body_bytes=LOGIN_BYTES)
 async def logout(service: Service, request: Request) -> Response:
     """End the session."""
     secret = service.session_secret(request.headers)
@@ -154,7 +169,12 @@ async def logout(service: Service, request: Request) -> Response:
     return response
 
 
-def _local(service: Service, target: str | None) -> str:
+def _company(service: Service) -> str | None:
+    """What the way to the company's login is called, where there is one."""
+    return None if service.config.oidc is None else service.config.oidc.label
+
+
+def local_path(service: Service, target: str | None) -> str:
     """A path on this service: never another site."""
     home = f"{service.prefix}/"
     fine = target is not None and target.startswith(home) and not target.startswith(("//", "/\\"))
@@ -167,7 +187,7 @@ Me = TypedDict("Me", {
 })  # fmt: skip
 
 
-@route("GET", "/v1/me", "any")
+@route("GET", "/v1/me", "any", anywhere=True)
 async def me(service: Service, request: Request) -> Me:
     """Who the caller is, and what the pages need to know."""
     return {
@@ -197,19 +217,19 @@ def static(request: Request, name: str) -> Response:
     return Response(content, headers=headers, media_type=kind)
 
 
-@route("GET", "/static/{file}", None, is_page=True)
+@route("GET", "/static/{file}", None, is_page=True, anywhere=True)
 async def static_file(service: Service, request: Request, file: str) -> Response:
     """A file the pages need."""
     return static(request, file)
 
 
-@route("GET", "/worker.js", None, is_page=True)
+@route("GET", "/worker.js", None, is_page=True, anywhere=True)
 async def worker(service: Service, request: Request) -> Response:
     """The pages' service worker, whose scope is everything."""
     return static(request, "worker.js")
 
 
-@route("GET", "/favicon.ico", None, is_page=True)
+@route("GET", "/favicon.ico", None, is_page=True, anywhere=True)
 async def favicon(service: Service, request: Request) -> Response:
     """The icon."""
     return static(request, "favicon.svg")

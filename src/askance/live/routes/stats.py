@@ -10,6 +10,8 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
+from askance.live.agreement import AgreementReport, measure_agreement
+from askance.live.auth import User
 from askance.live.routing import PlacedStream, Request, route
 from askance.live.schemas import QueryString
 from askance.live.service import Service
@@ -18,7 +20,7 @@ from askance.live.stats import series
 QUIET = 15.0  # seconds without a change after which the stream says something anyway
 
 
-@route("GET", "/v1/stats", "read")
+@route("GET", "/v1/stats", "read", anywhere=True)
 async def stats(service: Service, request: Request) -> dict[str, Any]:
     """The numbers behind the dashboard, a quarter of a second old at most; with 'Cache-Control: no-cache', of now."""
     return await service.stats(fresh="no-cache" in request.header("cache-control"))
@@ -37,18 +39,18 @@ async def stats_series(service: Service, request: Request, query: Period) -> dic
     return await service.read(lambda session: series(session, service, query.minutes, query.points))
 
 
-@route("GET", "/v1/live", "read", media="text/event-stream")
+@route("GET", "/v1/live", "read", media="text/event-stream", anywhere=True)
 async def live(service: Service, request: Request) -> Response:
     """The numbers as server-sent events, about once a second while they change."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    updates, media = _updates(service), "text/event-stream"
+    updates, media = _updates(service, request.user), "text/event-stream"
     return PlacedStream(service.watchers, request.sender, updates, headers=headers, media_type=media)
 
 
-async def _updates(service: Service) -> AsyncIterator[bytes]:
+async def _updates(service: Service, user: User) -> AsyncIterator[bytes]:
     last, quiet = None, 0.0
     yield b"retry: 2000\n\n"
-    while not service.stopping.is_set():
+    while not service.stopping.is_set() and service.knows(user):
         mark = service.mark()
         if mark != last or quiet >= QUIET:
             last, quiet = mark, 0.0
@@ -58,3 +60,9 @@ async def _updates(service: Service) -> AsyncIterator[bytes]:
         except TimeoutError:
             quiet += 1.0
     yield b"event: bye\ndata: {}\n\n"
+
+
+@route("GET", "/v1/agreement", "read", anywhere=True)
+async def agreement(service: Service, request: Request) -> AgreementReport:
+    """How far people agree where several labeled the same events: alpha, kappa of each pair, and each person."""
+    return await service.read_page(lambda session: measure_agreement(session, service.engine.state))

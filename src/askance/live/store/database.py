@@ -27,6 +27,10 @@ class StoreAway(StoreBusy):
     """The store cannot be reached, or was lost before the commit: nothing was changed, and it may be back soon."""
 
 
+class Overtaken(StoreAway):
+    """Another process has written since memory was read: nothing was changed, and it must be read again."""
+
+
 class StoreFull(StoreError):
     """There is no room left: nothing was changed."""
 
@@ -94,6 +98,18 @@ class Database(ABC):
     @abstractmethod
     def own(self) -> None:
         """Become the one service that works on this store; refuse if there is another."""
+
+    def try_own(self) -> bool:
+        """``own``, without waiting; whether there is no other."""
+        raise NotImplementedError(f"{self.place!r} has one process, and nobody waits for it.")
+
+    def is_owned(self) -> bool:
+        """Whether some process works on this store."""
+        raise NotImplementedError(f"{self.place!r} has one process, and nobody waits for it.")
+
+    def backend(self) -> int:
+        """The server's process that works for the one that writes; 0 where there is none."""
+        return 0
 
     @abstractmethod
     def disown(self) -> None:

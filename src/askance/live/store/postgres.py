@@ -29,9 +29,23 @@ from askance.live.store.database import (
 from askance.live.store.schema import migrate, stored_version
 
 OWNER = 7_302_755_921  # the advisory lock of the one service
+OWNED = (
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = ? AND objid::bigint = ? AND "
+    "objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 OWNER_PATIENCE = 5.0  # seconds in which the server notices that a service before us has died
 LOCK_PATIENCE = "5s"
 STATEMENT_PATIENCE = "60s"
+SERVER_NOTICES = (
+    "-c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=5000"
+)
+CLIENT_NOTICES: dict[str, Any] = {
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 5000,
+}
+"""Within five seconds, that the machine at the other end is gone: a lock outlives its owner no longer."""
 LOOK = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 CURSORS = itertools.count()
 
@@ -52,20 +66,20 @@ class PostgresSession(Session):
         try:
             return self.connection.execute(translate(sql), values).rowcount
         except psycopg.Error as error:
-            raise meaning(error, self.place, self.connection) from error
+            raise translate_error(error, self.place, self.connection) from error
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             with self.connection.cursor() as cursor:
                 cursor.executemany(translate(sql), rows)
         except psycopg.Error as error:
-            raise meaning(error, self.place, self.connection) from error
+            raise translate_error(error, self.place, self.connection) from error
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             return self.connection.execute(translate(sql), values).fetchall()
         except psycopg.Error as error:
-            raise meaning(error, self.place, self.connection) from error
+            raise translate_error(error, self.place, self.connection) from error
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         try:
@@ -73,7 +87,7 @@ class PostgresSession(Session):
                 cursor.itersize = 500
                 yield from cursor.execute(translate(sql), values)
         except psycopg.Error as error:
-            raise meaning(error, self.place, self.connection) from error
+            raise translate_error(error, self.place, self.connection) from error
 
 
 class PostgresDatabase(Database):
@@ -119,7 +133,8 @@ class PostgresDatabase(Database):
             connect_timeout=5,
             application_name="askance",
             options=f"-c synchronous_commit=on -c lock_timeout={LOCK_PATIENCE} "
-            f"-c statement_timeout={STATEMENT_PATIENCE}",
+            f"-c statement_timeout={STATEMENT_PATIENCE} {SERVER_NOTICES}",
+            **CLIENT_NOTICES,
         )
         connection.prepare_threshold = 3
         with contextlib.suppress(psycopg.Error):  # which PostgreSQL 14 and later know, on most systems
@@ -143,7 +158,7 @@ class PostgresDatabase(Database):
             if isinstance(error, psycopg.Error):  # of BEGIN or COMMIT: the session has told the others
                 if ending and connection.closed:
                     raise CommitUnknown(f"the connection to {self.place!r} broke during a commit.") from error
-                raise meaning(error, self.place, connection) from error
+                raise translate_error(error, self.place, connection) from error
             raise
 
     @contextmanager
@@ -151,7 +166,7 @@ class PostgresDatabase(Database):
         try:
             connection = self._reader()
         except psycopg.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
         try:
             yield PostgresSession(connection, self.place)
         finally:
@@ -179,12 +194,22 @@ class PostgresDatabase(Database):
 
     def own(self) -> None:
         deadline = time.monotonic() + OWNER_PATIENCE
-        while not self._take_ownership():
+        while not self.try_own():
             if time.monotonic() < deadline:
                 time.sleep(0.1)
                 continue
             raise StoreInUse(f"another askance works on {self.place!r} already; stop it first, or use another store.")
-        self._owned = True
+
+    def try_own(self) -> bool:
+        self._owned = self._owned or self._take_ownership()
+        return self._owned
+
+    def is_owned(self) -> bool:
+        with self.read() as session:
+            return bool(session.value(OWNED, (OWNER >> 32, OWNER & 0xFFFFFFFF)))
+
+    def backend(self) -> int:
+        return 0 if self.writer.closed else self.writer.info.backend_pid
 
     def disown(self) -> None:
         with contextlib.suppress(psycopg.Error):  # without the connection there is no lock either
@@ -195,7 +220,7 @@ class PostgresDatabase(Database):
         try:
             row = self.writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNER,)).fetchone()
         except psycopg.Error as error:
-            raise meaning(error, self.place, self.writer) from error
+            raise translate_error(error, self.place, self.writer) from error
         return bool(row and row[0])
 
     def is_small(self) -> bool:
@@ -224,7 +249,7 @@ class PostgresDatabase(Database):
                 self.writer.close()
                 raise StoreAway(f"the connection that {self.place!r} lost still counts as its owner.")
         except psycopg.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
 
     def backup(self, target: str) -> None:
         raise StoreError("a PostgreSQL store is backed up with pg_dump.")
@@ -246,7 +271,7 @@ AWAY = {"57P01", "57P02", "57P03", "57P05", "53300", "25006"}
 """What a server says that shuts down, starts, has no connection left, or has become a copy of another."""
 
 
-def meaning(error: psycopg.Error, place: str, connection: psycopg.Connection[Row] | None = None) -> StoreError:
+def translate_error(error: psycopg.Error, place: str, connection: psycopg.Connection[Row] | None = None) -> StoreError:
     """A PostgreSQL error as one of ours; ``connection`` is where it came up."""
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StoreFull(f"there is no room left for {place!r}.")

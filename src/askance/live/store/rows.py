@@ -71,3 +71,14 @@ def insert(row: type[tuple[Any, ...]]) -> str:
     (table,) = (name for name, declared in TABLES.items() if declared is row)
     names = fields_of(row)
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+
+
+def upsert(row: type[tuple[Any, ...]], *keys: str) -> str:
+    """The statement that stores a row, in the place of one with the same keys.
+
+    >>> from askance.live.store.schema import MetaRow
+    >>> upsert(MetaRow, "name")
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value'
+    """
+    new = ", ".join(f"{name} = excluded.{name}" for name in fields_of(row) if name not in keys)
+    return f"{insert(row)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"

@@ -83,6 +83,8 @@ class AskRow(NamedTuple):
     deliveries: int = 0
     annotator: str | None = None
     deadline: float | None = None
+    wanted: int = 1
+    """How many different people answer it."""
 
 
 class AnswerRow(NamedTuple):
@@ -121,6 +123,8 @@ class LearnedRow(NamedTuple):
     weight: float
     left_out: int = 0
     """1 where a rebuild leaves it out, since it was taken back."""
+    agreement: float = 1.0
+    """By how much less the model moves: the share of people who said so, where a consensus is weighed by that."""
 
 
 class SettingsRow(NamedTuple):
@@ -158,6 +162,140 @@ class QuarantineRow(NamedTuple):
     """From whom the label is."""
 
 
+class NoteRow(NamedTuple):
+    """A row of ``notes``: what somebody wrote beside an event."""
+
+    seq: int
+    event: int
+    author: str
+    created: float
+    text: str
+
+
+class MetaRow(NamedTuple):
+    """A row of ``meta``: what there is one of, such as the version of the tables."""
+
+    name: str
+    value: str
+
+
+class SetAsideRow(NamedTuple):
+    """A row of ``set_aside``: a question that somebody skipped, and until when others have it."""
+
+    ask: int
+    annotator: str
+    until: float
+
+
+class CheckpointRow(NamedTuple):
+    """A row of ``checkpoints``: the model after the log's entry ``seq``; 0 is that which the store starts from."""
+
+    seq: int
+    n: int
+    """Answers learned."""
+    digest: str
+    created: float
+    content: bytes
+    """Compressed."""
+
+
+class TokenRow(NamedTuple):
+    """A row of ``tokens``."""
+
+    id: str
+    name: str
+    digest: bytes
+    scopes: str
+    created: float
+    expires: float | None
+    revoked: float | None = None
+
+
+class SessionRow(NamedTuple):
+    """A row of ``sessions``: who is logged in."""
+
+    digest: bytes
+    token: str
+    created: float
+    expires: float
+
+
+class ActivityRow(NamedTuple):
+    """A row of ``audit_log``: who did what."""
+
+    seq: int
+    time: float
+    actor: str
+    action: str
+    detail: str
+    """JSON."""
+
+
+class MinuteRow(NamedTuple):
+    """A row of ``minutes``: what was counted in a minute."""
+
+    minute: int
+    """Since 1970."""
+    document: str
+
+
+class TallyRow(NamedTuple):
+    """A row of ``tallies``: what the dashboard shows, counted as it happens."""
+
+    kind: str
+    name: str
+    n: int
+
+
+class PersonRow(NamedTuple):
+    """A row of ``people``."""
+
+    id: str
+    name: str
+    """Whose the answers are, and whom the activity log names; two people never share one."""
+    email: str | None
+    role: str
+    """One of ``roles.ROLES``."""
+    created: float
+    revoked: float | None = None
+    seen: float | None = None
+    """When they last did something, to the minute."""
+    logins: int = 0
+    subject: str | None = None
+    """Who they are to the company's login: issuer and subject."""
+
+
+class LinkRow(NamedTuple):
+    """A row of ``links``: what lets somebody in once."""
+
+    digest: bytes
+    person: str
+    kind: str
+    """``invitation`` or ``login``."""
+    created: float
+    expires: float
+    used: float | None = None
+
+
+class OutboxRow(NamedTuple):
+    """A row of ``outbox``: a message to a webhook that has not been taken yet."""
+
+    seq: int
+    id: str
+    """The same with every try, so that the receiver knows a repetition."""
+    hook: str
+    """The address."""
+    event: str
+    body: str
+    created: float
+    due: float
+    """When it is tried next."""
+    attempts: int = 0
+    given_up: int = 0
+    error: str | None = None
+    """Why the last try failed."""
+
+
 TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
     "events": EventRow,
     "asks": AskRow,
@@ -166,8 +304,20 @@ TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
     "settings": SettingsRow,
     "widened": WidenedRow,
     "quarantine": QuarantineRow,
+    "notes": NoteRow,
+    "meta": MetaRow,
+    "set_aside": SetAsideRow,
+    "checkpoints": CheckpointRow,
+    "tokens": TokenRow,
+    "sessions": SessionRow,
+    "audit_log": ActivityRow,
+    "minutes": MinuteRow,
+    "tallies": TallyRow,
+    "people": PersonRow,
+    "links": LinkRow,
+    "outbox": OutboxRow,
 }
-"""The tables whose rows are read and written by the names of their columns."""
+"""Every table; rows are read and written by the names of their columns."""
 
 
 def exported_fields(row: type[tuple[Any, ...]]) -> Iterator[tuple[str, Exported]]:
@@ -307,7 +457,49 @@ CREATE TABLE quarantine (
 CREATE TABLE widened (seq $BIG NOT NULL, field TEXT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (seq, field));
 """
 
-MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH]
+# Several people answer a question; and whoever reviews events writes notes.
+FIFTH = """
+ALTER TABLE asks ADD COLUMN wanted $BIG NOT NULL DEFAULT 1;       -- how many different people answer it
+ALTER TABLE learned ADD COLUMN agreement $REAL NOT NULL DEFAULT 1;
+CREATE TABLE notes (
+    seq $BIG PRIMARY KEY, event $BIG NOT NULL, author TEXT NOT NULL, created $REAL NOT NULL, text TEXT NOT NULL
+);
+CREATE INDEX notes_of_event ON notes (event);
+"""
+
+# People beside tokens, and the links that let each of them in once; what webhooks have not been told yet.
+SIXTH = """
+CREATE TABLE people (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    email TEXT,
+    role TEXT NOT NULL,
+    created $REAL NOT NULL,
+    revoked $REAL,
+    seen $REAL,
+    logins $BIG NOT NULL DEFAULT 0,
+    subject TEXT UNIQUE                -- who they are to the company's login
+);
+CREATE TABLE links (
+    digest $BYTES PRIMARY KEY, person TEXT NOT NULL, kind TEXT NOT NULL, created $REAL NOT NULL, expires $REAL NOT NULL,
+    used $REAL
+);
+CREATE TABLE outbox (
+    seq $BIG PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    hook TEXT NOT NULL,
+    event TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created $REAL NOT NULL,
+    due $REAL NOT NULL,
+    attempts $BIG NOT NULL DEFAULT 0,
+    given_up $BIG NOT NULL DEFAULT 0,
+    error TEXT
+);
+CREATE INDEX outbox_due ON outbox (due) WHERE given_up = 0;
+"""
+
+MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH]
 
 
 def statements(migration: str, words: dict[str, str]) -> list[str]:

@@ -40,19 +40,19 @@ class SqliteSession(Session):
         try:
             return self.connection.execute(sql, values).rowcount
         except sqlite3.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self.connection.executemany(sql, rows)
         except sqlite3.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         try:
             return self.connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         try:
@@ -60,7 +60,7 @@ class SqliteSession(Session):
             for row in cursor:  # noqa: UP028 - that closes the cursor, perhaps after the database
                 yield row
         except sqlite3.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
 
 
 class SqliteDatabase(Database):
@@ -155,7 +155,7 @@ class SqliteDatabase(Database):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error):
-                raise meaning(error, self.place) from error
+                raise translate_error(error, self.place) from error
             raise
 
     @contextmanager
@@ -168,7 +168,7 @@ class SqliteDatabase(Database):
             connection.execute("BEGIN")
             yield SqliteSession(connection, self.place)
         except sqlite3.Error as error:
-            raise meaning(error, self.place) from error
+            raise translate_error(error, self.place) from error
         finally:
             if connection is not None:
                 with contextlib.suppress(sqlite3.Error):
@@ -223,7 +223,7 @@ class SqliteDatabase(Database):
                     source.close()
                     copy.close()
         except sqlite3.Error as error:
-            raise meaning(error, target) from error
+            raise translate_error(error, target) from error
         except OSError as error:
             raise StoreError(f"cannot write {target!r}: {error.strerror}.") from None
 
@@ -260,7 +260,7 @@ def _wrong_types(session: Session) -> list[str]:
     return found
 
 
-def meaning(error: sqlite3.Error, place: str) -> StoreError:
+def translate_error(error: sqlite3.Error, place: str) -> StoreError:
     """A SQLite error as one of ours."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

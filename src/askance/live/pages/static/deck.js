@@ -1,6 +1,9 @@
 // The question on the table and the few behind it, fetched ahead so that the next one is there at once.
 
 import { post, Problem, root } from "./api.js";
+import * as shelf from "./shelf.js";
+
+export const BY_TOPIC = "askance:by-topic"; // where the wish for similar questions together is kept
 
 const AHEAD = 3;
 const HIDDEN_TOO_LONG = 600_000;
@@ -78,7 +81,7 @@ export class Deck {
         const held = [...this.asks.map((ask) => ask.id), ...this.#outbox.asks(), ...this.#tabs.others()];
         const wanted = AHEAD + 1 - this.asks.length;
         const exclude = held.length ? `&exclude=${[...new Set(held)].slice(-150).join(",")}` : "";
-        const found = await post(`/v1/asks/next?n=${wanted}${exclude}`);
+        const found = await post(`/v1/asks/next?n=${wanted}${exclude}${shelf.take(BY_TOPIC) ? "&topic=1" : ""}`);
         this.trouble = null;
         this.#failures = 0;
         if (found.nothing) {

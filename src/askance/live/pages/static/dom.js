@@ -10,15 +10,21 @@ export function svg(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
+// Children first: once dir is auto, the browser looks through all the text again for each that comes.
 function fill(element, properties, children) {
+  appendAll(element, children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
     if (name === "onclick") element.addEventListener("click", value);
     else if (name === "data") Object.assign(element.dataset, value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
+}
+
+// One by one: a call does not take as many as a long text has.
+export function appendAll(element, children) {
+  for (const child of children) element.append(child);
 }
 
 export function byId(name) {

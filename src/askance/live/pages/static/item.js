@@ -1,7 +1,8 @@
 // One question as elements: its texts large, with the words that drove the suggestion, its other fields as a table.
 
-import { byId, clock, h, percent } from "./dom.js";
+import { appendAll, byId, clock, h, percent } from "./dom.js";
 import { write } from "./exact.js";
+import { linkTo, written } from "./written.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
 const LONG_TEXT = 60; // characters from which a text is read rather than looked up
@@ -9,7 +10,7 @@ const SHOWN_AT_FIRST = 6000;
 const FAIRLY_SURE = 0.8; // as in the service's sentence
 const WHY = { uncertain: "Uncertain", audit: "Random check", cold_start: "First labels" };
 
-const display = JSON.parse(byId("app").dataset.display); // fields that are links or images, and from where these may come
+const display = JSON.parse(byId("app").dataset.display); // fields of a kind, and from where images and sound may come
 
 export function itemView(ask) {
   const { effects, strongest } = effectsOf(ask);
@@ -26,6 +27,7 @@ export function itemView(ask) {
       "div",
       { class: "readable" },
       display.images.map((name) => pictureView(name, fields[name])),
+      display.audio.map((name) => soundView(name, fields[name])),
       texts.map((name) => textView(name, fields[name], effects.get(name), strongest, only && rest.length === 0)),
       rest.length > 0 && fieldsView(rest, fields, effects, strongest),
       texts.length + rest.length === 0 && h("p", { class: "muted" }, "This event has no fields."),
@@ -88,7 +90,7 @@ function effectsOf(ask) {
 
 function textFields(fields, explanation) {
   const texts = Object.keys(fields).filter((name) => typeof fields[name] === "string" && !addressOf(name, fields[name]));
-  const long = texts.filter((name) => fields[name].length >= LONG_TEXT || fields[name].includes("\n"));
+  const long = texts.filter((name) => fields[name].length >= LONG_TEXT || fields[name].includes("\n") || isRich(name));
   if (long.length > 0) return long;
   // Only short ones: a text by its words, else the longest.
   const spoken = new Set(explanation.filter((item) => item.word !== null).map((item) => item.field));
@@ -97,17 +99,21 @@ function textFields(fields, explanation) {
 }
 
 function textView(name, value, effects, strongest, only) {
-  const body = h("div", { class: "text", dir: "auto" });
+  const body = h("div", { class: "text", dir: isRich(name) ? null : "auto" }); // rich text has it in each part
   if (value.length > 1200) body.classList.add("long");
   const start = value.length > 1.2 * SHOWN_AT_FIRST ? value.slice(0, SHOWN_AT_FIRST).replace(/[\ud800-\udbff]$/, "") : value;
-  body.append(...highlighted(start, effects, strongest));
+  if (isRich(name)) body.classList.add("written");
+  const words = (text) => highlighted(text, effects, strongest);
+  const shown = (text) => (isRich(name) ? written(text, words) : words(text));
+  appendAll(body, shown(start));
   const more =
     start.length < value.length &&
     h("button", {
       type: "button",
       class: "quiet more",
       onclick: (event) => {
-        body.replaceChildren(...highlighted(value, effects, strongest));
+        body.replaceChildren();
+        appendAll(body, shown(value));
         event.currentTarget.remove();
       },
     }, `Show all ${value.length.toLocaleString("en")} characters`);
@@ -142,28 +148,34 @@ function fieldsView(names, fields, effects, strongest) {
       const whole = effects.get(name)?.whole ?? 0;
       const words = plain(fields[name]);
       const address = addressOf(name, fields[name]);
-      const value = h("dd", { dir: "auto" }, address ? linkTo(address, words) : whole ? h("mark", { class: toneOf(whole, strongest) }, words) : highlighted(words, effects.get(name), strongest));
+      const value = h("dd", { dir: "auto" }, address ? linkTo(address.href, words) : whole ? h("mark", { class: toneOf(whole, strongest) }, words) : highlighted(words, effects.get(name), strongest));
       if (fields[name] === null || fields[name] === "") value.classList.add("muted");
       return h("div", {}, h("dt", { dir: "auto" }, name), value);
     }),
   );
 }
 
-// Where a field leads, if it is to be shown as a link or an image and is an address of the web.
+const isRich = (name) => display.rich_text.includes(name);
+const ADDRESSES = new Set([...display.links, ...display.images, ...display.audio]);
+
+// Where a field leads, if it is to be shown as a link, an image or sound and is an address of the web.
 function addressOf(name, value) {
-  if (typeof value !== "string" || !(display.links.includes(name) || display.images.includes(name))) return null;
+  if (typeof value !== "string" || !ADDRESSES.has(name)) return null;
   const address = URL.canParse(value) ? new URL(value) : null;
   return address && ["http:", "https:"].includes(address.protocol) ? address : null;
 }
 
-function linkTo(address, child) {
-  return h("a", { href: address.href, target: "_blank", rel: "noopener noreferrer" }, child);
-}
-
 function pictureView(name, value) {
   const address = addressOf(name, value);
-  if (!address || !display.hosts.includes(address.origin)) return null; // it is a link among the other fields
-  return h("p", { class: "picture" }, linkTo(address, h("img", { src: address.href, alt: `${name} of the event`, referrerpolicy: "no-referrer" })));
+  if (!address || !display.image_hosts.includes(address.origin)) return null; // it is a link among the other fields
+  return h("p", { class: "picture" }, linkTo(address.href, h("img", { src: address.href, alt: `${name} of the event`, referrerpolicy: "no-referrer" })));
+}
+
+// Fetched when somebody plays it. The policy of the page for referrers holds: there is none for other hosts.
+function soundView(name, value) {
+  const address = addressOf(name, value);
+  if (!address || !display.audio_hosts.includes(address.origin)) return null;
+  return h("p", { class: "sound" }, h("audio", { src: address.href, controls: true, preload: "none", "aria-label": `${name} of the event` }));
 }
 
 function plain(value) {

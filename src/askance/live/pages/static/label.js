@@ -1,7 +1,7 @@
 // The label page: one question at a time, answered by a key.
 
 import { get, logIn, newId, root, speakTo } from "./api.js";
-import { Deck } from "./deck.js";
+import { BY_TOPIC, Deck } from "./deck.js";
 import { byId, count, h, some } from "./dom.js";
 import { canUndo, History } from "./history.js";
 import { announcementOf, itemView, showRaw, summaryOf } from "./item.js";
@@ -11,6 +11,7 @@ import { emptyView } from "./empty.js";
 import { Outbox } from "./outbox.js";
 import * as shelf from "./shelf.js";
 import { Tabs } from "./tabs.js";
+import { writeAll } from "./written.js";
 
 const TOO_FAST = 80; // ms: no one reads a question in less, so the key bounced
 const TOO_FAST_CLICK = 350; // ms: the second half of a double click
@@ -228,10 +229,10 @@ function onKey(event) {
   if (isTyping(event.target) || shelf.take("askance:keys-off")) return;
   const meant = meaning(event, classes.length);
   if (!meant) {
-    if (event.repeat && event.key === " " && !event.target.closest("button, a, summary")) event.preventDefault(); // a held Space would scroll
+    if (event.repeat && event.key === " " && !event.target.closest("button, a, summary, audio")) event.preventDefault(); // a held Space would scroll
     return;
   }
-  const onControl = event.target.closest?.("button, a, summary, input");
+  const onControl = event.target.closest?.("button, a, summary, input, audio");
   if (onControl && (meant.action === "accept" || meant.action === "unsure")) return; // the control's own
   if (meant.place !== undefined) tooSoon(event) || (shown && answer(classes[meant.place]));
   else if (!act(meant.action, event)) return;
@@ -324,6 +325,7 @@ function wireButtons() {
       act(button.dataset.act, event);
     });
   }
+  writeAll(document.querySelectorAll("#instructions .written"));
   for (const id of ["open-instructions", "help-instructions"]) byId(id)?.addEventListener("click", openInstructions);
   byId("instructions")?.addEventListener("close", backFromInstructions);
   byId("open-help").addEventListener("click", () => byId("help").showModal());
@@ -331,6 +333,9 @@ function wireButtons() {
   byId("close-history").addEventListener("click", closeHistory);
   hasRoomForHistory.addEventListener("change", () => setHistoryOpen(document.body.classList.contains("history-open")));
   byId("help").addEventListener("close", () => byId("instructions")?.open || backToItem());
+  const byTopic = byId("by-topic");
+  byTopic.checked = Boolean(shelf.take(BY_TOPIC));
+  byTopic.addEventListener("change", () => (byTopic.checked ? shelf.put(BY_TOPIC, true) : shelf.remove(BY_TOPIC)));
   const keysOn = byId("keys-on");
   keysOn.checked = !shelf.take("askance:keys-off");
   keysOn.addEventListener("change", () => (keysOn.checked ? shelf.remove("askance:keys-off") : shelf.put("askance:keys-off", true)));

@@ -1,0 +1,99 @@
+"""``askance people``: who labels, leads and runs a live stream."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from askance.cli.command import Command
+from askance.cli.live import add_config, open_stores, read_config
+from askance.cli.token import print_note
+from askance.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from askance.live.config import Config
+    from askance.live.store.schema import PersonRow
+
+ACTIONS = ("list", "invite", "link", "role", "revoke", "restore")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_config(parser)
+    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    parser.add_argument("person", nargs="?", metavar="NAME", help="whom it is about: a name, or a number of the list")
+    parser.add_argument("--role", metavar="ROLE", help="viewer, annotator (default), lead or admin")
+    parser.add_argument("--email", metavar="ADDRESS", help="invite: by which a company's login knows them")
+    parser.add_argument("--address", metavar="URL", help="where people reach the stream (default: as the settings say)")
+
+
+def run(options: argparse.Namespace) -> int:
+    config = read_config(options)
+    if options.action != "list" and not options.person:
+        raise InvalidParameter(f"'askance people {options.action}' needs a name.")
+    if options.action == "role" and options.role is None:
+        raise InvalidParameter("'askance people role' needs the role, such as --role lead.")
+    from askance.live import people
+    from askance.live.auth import COMMAND_LINE
+
+    now = time.time()
+    with open_stores(config) as database:
+        if options.action == "list":
+            with database.read() as session:
+                for person in people.ALL.all(session):
+                    print(format_person(person))
+            return 0
+        with database.write() as session:
+            if options.action == "invite":
+                role = options.role or "annotator"
+                person, secret = people.invite(session, COMMAND_LINE, options.person, options.email, role, now)
+            elif options.action == "link":
+                person = people.find_person(session, options.person)
+                secret = people.make_link(session, COMMAND_LINE, person, now)
+            elif options.action == "role":
+                person = people.set_role(session, COMMAND_LINE, options.person, options.role, now)
+            elif options.action == "revoke":
+                person = people.revoke(session, COMMAND_LINE, options.person, now)
+            else:
+                person = people.restore(session, COMMAND_LINE, options.person, now)
+    if options.action in ("invite", "link"):
+        from askance.live.clock import span
+
+        kind = people.kind_of_link(person)
+        print(f"{options.address.rstrip('/') if options.address else address_of(config)}{people.entrance(secret)}")
+        lasting = span(people.LASTING[kind])
+        print_note(f"This {kind} lets {person.name!r} in once, within {lasting}. It is shown this once.")
+    else:
+        print(format_person(person))
+    return 0
+
+
+def format_person(person: PersonRow) -> str:
+    """A line of the list."""
+    from askance.live.clock import iso
+
+    state = "revoked" if person.revoked else f"seen {iso(person.seen)}" if person.seen else "never logged in"
+    return f"{person.id}  {person.name:<20}  {person.role:<9}  {state}" + (f"  {person.email}" if person.email else "")
+
+
+def address_of(config: Config) -> str:
+    """Where people reach a service with these settings."""
+    server = config.server
+    if server.public_url:
+        return server.public_url.rstrip("/")
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"{'https' if server.tls_cert else 'http'}://{host}:{server.port}"
+
+
+command = Command(
+    name="people",
+    summary="invite people to a live stream, give them roles, revoke them",
+    description="People of a live stream log in by a link that is good once; nobody has a\n"
+    "password. Roles: viewer (sees results), annotator (answers questions, too), lead\n"
+    "(also corrects what others said), admin (everything). Programs have tokens.",
+    epilog="examples:\n  askance people invite Ana\n  askance people invite Ben --role lead --email ben@example.org\n"
+    "  askance people list\n  askance people link Ana\n  askance people role Ana --role lead\n"
+    "  askance people revoke Ana\n",
+    configure=configure,
+    run=run,
+)

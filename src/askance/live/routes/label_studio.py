@@ -1,0 +1,123 @@
+"""A model for Label Studio: it asks for suggestions, and tells of annotations, at /label-studio."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
+from starlette.responses import Response
+
+from askance.errors import InvalidInput
+from askance.live.engine_state import EngineState
+from askance.live.label_studio import as_event, as_prediction, choices_of, labeling_config
+from askance.live.labels import class_of, give_label
+from askance.live.problems import Problem
+from askance.live.quarantine_state import is_quarantined
+from askance.live.received import read_event
+from askance.live.routing import Request, json_response, route
+from askance.live.schemas import OtherBody
+from askance.live.service import Service
+from askance.live.store.database import Session
+
+MOST_TASKS = 1_000
+LABELED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+Health = TypedDict("Health", {"status": str, "model_class": str})
+ModelVersion = TypedDict("ModelVersion", {"model_version": str})
+Suggestions = TypedDict("Suggestions", {"results": list[dict[str, Any]], "model_version": str})
+Noted = TypedDict("Noted", {"outcome": str})
+
+
+class LabelStudioSetup(OtherBody):
+    """What a project sends when a model is connected to it."""
+
+    example = '{"project": "1.1700000000", "schema": "<View>...</View>"}'
+
+    schema: str = ""
+
+
+class LabelStudioTasks(OtherBody):
+    """Tasks for which a project wants suggestions."""
+
+    example = '{"tasks": [{"id": 1, "data": {"text": "hello"}}], "label_config": "<View>...</View>"}'
+
+    tasks: Annotated[list[dict[str, Any]], Meta(max_length=MOST_TASKS)]
+    label_config: str | None = None
+
+
+class LabelStudioWebhook(OtherBody):
+    """What happened in a project."""
+
+    example = '{"action": "ANNOTATION_CREATED", "task": {"id": 1, "data": {}}, "annotation": {"result": []}}'
+
+    action: str
+    task: dict[str, Any] | None = None
+    annotation: dict[str, Any] | None = None
+    project: dict[str, Any] | None = None
+
+
+def _version(state: EngineState) -> str:
+    return f"askance-{state.learner.version}"
+
+
+@route("GET", "/label-studio/health", None)
+async def label_studio_health(service: Service, request: Request) -> Health:
+    """Label Studio: whether the model answers."""
+    return {"status": "UP", "model_class": "askance"}
+
+
+@route("POST", "/label-studio/setup", "ingest", body_bytes=None)
+async def label_studio_setup(service: Service, request: Request, body: LabelStudioSetup) -> ModelVersion:
+    """Label Studio: a project connects the model."""
+    return {"model_version": _version(service.engine.state)}
+
+
+@route("GET", "/label-studio/config.xml", "read", media="application/xml")
+async def label_studio_config(service: Service, request: Request) -> Response:
+    """A labeling configuration for a project with the tasks of /v1/export.label-studio.json."""
+    content = labeling_config(service.config.classes, service.config.title)
+    return Response(content, media_type="application/xml; charset=utf-8")
+
+
+@route("POST", "/label-studio/predict", "ingest", body_bytes=None)
+async def label_studio_predict(service: Service, request: Request, body: LabelStudioTasks) -> Suggestions:
+    """Label Studio: suggestions for tasks; the score is the probability, so that the least sure can come first."""
+    state = service.engine.state
+    results = await asyncio.to_thread(lambda: [_suggest(state, task, body.label_config or "") for task in body.tasks])
+    return {"results": results, "model_version": _version(state)}
+
+
+def _suggest(state: EngineState, task: dict[str, Any], config: str) -> dict[str, Any]:
+    """A suggestion for a task; none for one whose fields the model cannot use."""
+    try:
+        best, chances = state.learner.predict(as_event(task)["fields"])
+    except InvalidInput:
+        return {"result": [], "score": 0.0, "model_version": _version(state)}
+    return as_prediction(state.classes[best], round(chances[best], 6), state.learner.version, config)
+
+
+@route("POST", "/label-studio/webhook", "label", body_bytes=None, also={201: ("An annotation was taken.", Noted)})
+async def label_studio_webhook(service: Service, request: Request, body: LabelStudioWebhook) -> Noted | Response:
+    """Label Studio: an annotation is the label of its task's event, which is taken in if it is new (scope ingest)."""
+    if body.action not in LABELED or body.task is None or body.annotation is None:
+        return {"outcome": "ignored"}
+    if not request.user.may("ingest"):
+        raise Problem("forbidden", "annotations bring events: this needs the scope 'ingest', too.")
+    label = next(choices_of([body.annotation]), None)
+    if label is None:
+        return {"outcome": "ignored"}
+    place, user = class_of(service.engine.state, label), request.user
+    item = as_event(body.task)
+    given = {name: item[name] for name in ("id", "fields", "time") if item[name] is not None}
+    event = read_event(given, service.config.server.event_bytes)
+    (taken,) = await asyncio.wrap_future(service.engine.ingest([event]))
+    if isinstance(taken, Problem):
+        raise taken
+    if is_quarantined(taken):
+        return {"outcome": "quarantined"}
+
+    def give(session: Session, state: EngineState) -> dict[str, Any]:
+        return give_label(session, state, user.name, event.id, place, None, True, user.may("review"))
+
+    done = await service.do(give)
+    return json_response({"outcome": done["outcome"]}, 201)
