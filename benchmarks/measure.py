@@ -106,7 +106,7 @@ def load() -> str:
 
 def versions() -> str:
     """The versions of everything that was measured or measured with."""
-    names = ["askance", "numpy", "scipy", "numba", "scikit-learn", "river", "vowpalwabbit"]
+    names = ["askance", "numpy", "scipy", "numba", "scikit-learn", "river", "scikit-activeml", "vowpalwabbit"]
     found = [f"Python {platform.python_version()}"]
     for name in names:
         try:

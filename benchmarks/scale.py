@@ -11,12 +11,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest import mock
 
 import numpy as np
-from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import StandardScaler
 
 import askance
@@ -25,9 +26,13 @@ from askance.engines import make_engine
 from askance.experiments import Sweep, worker_pool
 from askance.experiments.play import warm_up
 from askance.learner import run_stream, sifting
+from askance.playing import run
 from askance.playing.algorithm_spec import AlgorithmSpec
+from askance.playing.read_ahead import read_ahead
 from askance.playing.run import play as play_file
 from benchmarks.measure import load, machine, versions
+from benchmarks.parsing import write_libsvm
+from benchmarks.peers import VowpalWabbit, write_vowpal_text
 from benchmarks.scale_reading import measure_reading
 from benchmarks.streams import real_set, url_like
 
@@ -195,24 +200,55 @@ def measure_sifting(repeats: int) -> None:
         print(f"| {name} | {algorithm} | {rate:.1%} | {' | '.join(shown)} |", flush=True)
 
 
-def measure_reader(repeats: int) -> None:
-    """Processor time of playing a text file: of the thread that reads, and of the one that plays."""
-    stream = url_like(20_000)
-    print("| algorithm | in all, s | read | play | at best |\n|---|--:|--:|--:|--:|")
+def measure_reader(repeats: int, events: int) -> None:
+    """Processor time of playing a text file, by one thread and by several, and of Vowpal Wabbit on the same events.
+
+    On two free cores the time by the clock is T = max(m, (m + r) / 2) if the m seconds of the playing thread stay where
+    they are and the r seconds of the others are shared, and max(m, r) if there is only one other thread.
+    """
+    stream = url_like(events)
+    print("| how | in all, s | play | others | two free cores | times one thread |\n|---|--:|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "url.libsvm"
-        dump_svmlight_file(stream.X, stream.y, str(path), zero_based=False)
+        path, theirs = Path(folder) / "url.libsvm", Path(folder) / "url.txt"
+        write_libsvm(stream, path)
+        write_vowpal_text(stream, theirs)
+        ways: dict[str, tuple[Callable[[], Any], bool]] = {}
         for algorithm in ("PAA-I", "SOAL-diag"):
-            spent = []
-            for _ in range(repeats + 1):
+            play = partial(play_file, str(path), AlgorithmSpec(algorithm))
+            ways[f"{algorithm}, one thread"] = partial(restricted, play, pass_on), False
+            ways[f"{algorithm}, a thread that reads ahead"] = partial(restricted, play), False
+            ways[f"{algorithm}, two threads that parse"] = play, True
+        vowpal = VowpalWabbit(theirs, stream, from_cache=False)
+        vowpal.prepare()
+        ways["Vowpal Wabbit"] = vowpal.play, False
+        spent: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+        for _ in range(repeats + 1):  # in turn; the first round compiles
+            for name, (play, _) in ways.items():
                 whole, own = time.process_time(), time.thread_time()
-                play_file(str(path), AlgorithmSpec(algorithm))
-                spent.append((time.process_time() - whole, time.thread_time() - own))
-            total, playing = min(spent[1:])  # the first one compiles
-            gain = total / max(playing, total - playing)
-            print(
-                f"| {algorithm} | {total:.3f} | {total - playing:.3f} | {playing:.3f} | {gain:.2f} times |", flush=True
-            )
+                play()
+                spent[name].append((time.process_time() - whole, time.thread_time() - own))
+        single = 0.0
+        for name, (_, is_shared) in ways.items():
+            total, playing = min(spent[name][1:])
+            clock = max(playing, total / 2 if is_shared else total - playing)
+            single = total if name.endswith("one thread") else single
+            gain = single / clock
+            print(f"| {name} | {total:.3f} | {playing:.3f} | {total - playing:.3f} | {clock:.3f} | {gain:.2f} |")
+
+
+def no_threads(*_: Any) -> None:
+    """In place of threads that parse: none."""
+
+
+def restricted(play: Callable[[], Any], ahead: Callable[..., Any] = read_ahead) -> Any:
+    """Play without threads that parse, and read ahead in another way."""
+    with mock.patch.object(run, "_parser_threads", no_threads), mock.patch.object(run, "read_ahead", ahead):
+        return play()
+
+
+def pass_on(batches: Iterator[Any]) -> Generator[Any]:
+    """In place of a thread that reads ahead: none."""
+    yield from batches
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -230,7 +266,7 @@ def main(arguments: list[str] | None = None) -> int:
         engines, is_asleep = options.engine or ["local"], options.what == "asleep"
         measure_engines(engines, options.plays, options.workers or ([2, 4, 8] if is_asleep else [2]), is_asleep)
     elif options.what == "reader":
-        measure_reader(options.repeats)
+        measure_reader(options.repeats, options.most)
     elif options.what == "reading":
         measure_reading(options.repeats, options.most)
     elif options.what == "rounds":

@@ -15,8 +15,9 @@ import matplotlib as mpl
 import askance
 from askance import errors
 from askance.learner.presets import PAPERS, PRESETS, Preset
-from site_parts import pictures
+from site_parts import algorithm_pages, pictures
 from site_parts.families import FAMILIES, Family
+from site_parts.formulas import QUERIES, UPDATES
 
 API = {
     "askance": "A classifier by name, or from rules; what it decided; model files.",
@@ -50,12 +51,17 @@ def write_all(docs: Path) -> None:
         write(out / "benchmarks" / path.name, path.read_text().replace("](../docs/", "](../../"))
     for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
         write(out / name.lower(), (root / name).read_text().replace("](docs/", "](../"))
+    algorithms, measured = out / "algorithms", presets_at_their_defaults(root / "benchmarks" / "AUTO.md")
+    algorithms.mkdir(parents=True, exist_ok=True)
+    for row in PRESETS:
+        page = algorithm_pages.algorithm_page(row, algorithms, measured)
+        write(algorithms / f"{algorithm_pages.page_name(row)}.md", page)
     for family in FAMILIES:
-        write(out / "algorithms" / f"{family.module}.md", family_page(family, out / "algorithms"))
+        write(algorithms / f"{family.module}.md", family_page(family, algorithms))
     for module, purpose in API.items():
         write(out / "api" / f"{module}.md", api_page(module, purpose))
     write(out / "errors.md", error_page(root / "src" / "askance"))
-    pictures.draw_presets(out / "presets.png", presets_at_their_defaults(root / "benchmarks" / "AUTO.md"))
+    pictures.draw_presets(out / "presets.png", played_on_all_sets(measured))
 
 
 def write(path: Path, text: str) -> None:
@@ -79,20 +85,24 @@ def lead_inside(app: Any, name: str, source: list[str]) -> None:
 def family_page(family: Family, folder: Path) -> str:
     """When to use it, the formula, a picture, the table of its names, parameters, the rule's own words."""
     module = importlib.import_module(f"askance.learner.update.{family.module}")
-    rows = [row for row in PRESETS if row.update.__module__ == module.__name__]
+    rows = algorithm_pages.rows_of(family)
+    shown = algorithm_pages.named(family.shown)
     rules = [rule for _, rule in inspect.getmembers(module, inspect.isclass) if is_public_rule(rule, module.__name__)]
-    folder.mkdir(parents=True, exist_ok=True)
     caption = pictures.draw_questions(folder / f"{family.module}.png", family.shown, family.settings)
     return "\n".join(
         [
             f"# {family.title}\n",
             f"{family.when}\n",
-            *(f"$$\n{formula}\n$$\n" for formula in family.formula.split(r", \qquad ")),
-            f"**Cost of an event**: {family.cost}, where nnz is the number of its non-zero features.\n",
+            f"{family.shown} asks and learns so:\n",
+            *algorithm_pages.display((*QUERIES[shown.query.__name__], *UPDATES[shown.update.__name__].formula)),
             f"```{{figure}} {family.module}.png\n:alt: What {family.shown} asks, and how likely a question is\n",
             f"{caption}\n```\n",
             "## Names\n",
+            "Each has a page of its own, with its formula, its cost and a picture of what it asks.\n",
             *table_of(rows),
+            "\n```{toctree}\n:hidden:",
+            *(algorithm_pages.page_name(row) for row in rows),
+            "```",
             "\n## In the papers\n",
             *(f"- Paper {paper}: {PAPERS[paper]}" for paper in sorted({row.paper for row in rows})),
             "\n[The five papers, line by line](../../papers.md) says where each equation is.\n",
@@ -123,7 +133,9 @@ def table_of(rows: list[Preset]) -> list[str]:
     for row in rows:
         letters = ", ".join(f"{letter} = {value:g}" for letter, value in row.parameters.items())
         rules = f"{row.query.__name__} | {row.update.__name__}"
-        lines.append(f"| {row.name} | {', '.join(row.aliases)} | {letters} | {rules} |")
+        lines.append(
+            f"| [{row.name}]({algorithm_pages.page_name(row)}.md) | {', '.join(row.aliases)} | {letters} | {rules} |"
+        )
     return lines
 
 
@@ -213,14 +225,18 @@ def escape(sentence: str) -> str:
 
 
 def presets_at_their_defaults(path: Path) -> dict[str, dict[str, float]]:
-    """The table of this name in AUTO.md, for the presets that were played on the sets of ``auto``'s row."""
+    """The table of this name in AUTO.md: a preset's numbers by rate, and those of ``auto`` on the same sets."""
     part = path.read_text().split("## Presets at their defaults")[1].split("\n## ")[0]
     cells = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("|")
     ]
-    heads, rows = cells[0], cells[2:]
-    values = {row[0]: dict(zip(heads[1:], map(float, row[1:]), strict=False)) for row in rows}
-    auto = [float(cell) for cell in rows[0][2::2]]
-    same_sets = {row[0] for row in rows if [float(cell) for cell in row[2::2]] == auto}
-    chosen = {name: numbers for name, numbers in values.items() if name in same_sets}
-    return chosen | {"auto": dict(zip(("1 %", "5 %", "20 %"), auto, strict=True))}
+    heads, rows = cells[0][1:], cells[2:]
+    named = [head if head != "auto" else f"auto {heads[place - 1]}" for place, head in enumerate(heads)]
+    return {row[0]: dict(zip(named, map(float, row[1:]), strict=True)) for row in rows}
+
+
+def played_on_all_sets(measured: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The presets that played the sets of the first row's ``auto``, and that ``auto`` beside them."""
+    auto = {head: value for head, value in next(iter(measured.values())).items() if head.startswith("auto ")}
+    chosen = {name: numbers for name, numbers in measured.items() if auto.items() <= numbers.items()}
+    return chosen | {"auto": {head.removeprefix("auto "): value for head, value in auto.items()}}

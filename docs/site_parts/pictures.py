@@ -20,16 +20,20 @@ STYLE = {
 }
 
 
-def two_clouds(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Events of two overlapping clouds, in a plane that a picture can show."""
+def clouds(n: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Events of two or three overlapping clouds, in a plane that a picture can show."""
     rng = np.random.default_rng(3)
-    y = rng.choice([-1, 1], size=n)
-    return rng.normal(size=(n, 2)) * [0.9, 1.2] + y[:, None] * [1.2, 0.5], y
+    if classes == 2:
+        y = rng.choice([-1, 1], size=n)
+        return rng.normal(size=(n, 2)) * [0.9, 1.2] + y[:, None] * [1.2, 0.5], y
+    y = rng.integers(classes, size=n)
+    middles = 1.7 * np.array([[np.cos(turn), np.sin(turn)] for turn in 2 * np.pi * np.arange(classes) / classes])
+    return rng.normal(size=(n, 2)) + middles[y], y
 
 
-def draw_questions(path: Path, name: str, settings: dict[str, Any]) -> str:
+def draw_questions(path: Path, name: str, settings: dict[str, Any], classes: int = 2) -> str:
     """Draw what an algorithm asks of 600 events: where they lie, and how likely a question is. Returns a caption."""
-    X, y = two_clouds(600)
+    X, y = clouds(600, classes)
     clf = askance.make(name, intercept=True, random_state=0, **settings)
     trace = clf.run(X, y)
     first, later = trace.asked & (np.arange(600) < 100), trace.asked & (np.arange(600) >= 100)
@@ -39,14 +43,14 @@ def draw_questions(path: Path, name: str, settings: dict[str, Any]) -> str:
         plane.scatter(*X[first].T, s=16, color=OTHER, label="asked, first 100 events")
         plane.scatter(*X[later].T, s=16, color=ASKED, label="asked later")
         plane.set(xticks=[], yticks=[], title="what it asks")
-        plane.legend(fontsize=8, frameon=False, loc="upper left")
+        figure.legend(*plane.get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside lower left", ncols=3)
         chances.scatter(trace.margin, trace.probability, s=7, c=np.arange(600), cmap="viridis")
         chances.set(xlabel="margin", ylabel="ask probability", ylim=(-0.03, 1.03), title="dark: early, light: late")
         figure.savefig(path, dpi=110)
         plt.close(figure)
     letters = ", ".join(f"{letter}={value}" for letter, value in settings.items())
     return (
-        f"`{name}` with {letters} on 600 events of two clouds: {int(trace.asked.sum())} labels, "
+        f"`{name}` with {letters} on 600 events of {classes} clouds: {int(trace.asked.sum())} labels, "
         f"{np.mean(np.asarray(trace.predicted) == y):.0%} right."
     )
 
