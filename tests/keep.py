@@ -29,7 +29,7 @@ MAKERS = {
     ),
     "auto": lambda: askance.make("auto", budget=80, random_state=4),
 }  # fmt: skip
-NOT_KEPT = ("checkpoints", "sessions", "tokens")  # tables of which only the columns are written down
+NOT_KEPT = ("checkpoints", "links", "sessions", "tokens")  # tables of which only the columns are written down
 
 
 def keep_model(folder: Path, name: str) -> dict[str, list[int]]:

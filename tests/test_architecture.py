@@ -9,9 +9,9 @@ import askance
 
 SOURCE = Path(askance.__file__).parent
 ORDER = [
-    "errors", "atomic", "deprecation", "missing", "pending", "plural", "engines", "compile", "costs", "metrics",
-    "quality", "drift", "calibration", "features", "learner", "budgets", "queries", "updates", "adapters", "testing",
-    "stream", "datasets", "playing", "experiments", "live", "cli", "__main__",
+    "errors", "atomic", "deprecation", "missing", "pending", "plural", "engines", "brokers", "compile", "costs",
+    "metrics", "quality", "drift", "calibration", "features", "learner", "budgets", "queries", "updates", "adapters",
+    "testing", "stream", "datasets", "playing", "experiments", "live", "cli", "__main__",
 ]  # fmt: skip
 """Who may import whom: a folder, or a file, knows only those before it."""
 FACE = "__init__"

@@ -27,6 +27,21 @@ def test_every_algorithm_has_a_page_of_its_family(parts):
     assert all(f"generated/algorithms/{home}\n" in listed for home in homes)
 
 
+def test_every_algorithm_has_a_page_of_its_own(parts):
+    """With the formulas of both rules, every parameter in words, and a name that no other page has."""
+    from site_parts import algorithm_pages
+    from site_parts.families import FAMILIES
+    from site_parts.formulas import QUERIES, UPDATES
+
+    assert {row.update.__name__ for row in PRESETS} == set(UPDATES)
+    assert {row.query.__name__ for row in PRESETS} == set(QUERIES)
+    names = [algorithm_pages.page_name(row) for row in PRESETS] + [family.module for family in FAMILIES]
+    assert len(set(names)) == len(names)
+    for row in PRESETS:
+        assert all(len(algorithm_pages.meaning_of(row, letter).split()) > 1 for letter in row.parameters)
+        assert row in algorithm_pages.rows_of(algorithm_pages.family_of(row))
+
+
 def test_the_reference_has_every_public_module(parts):
     from site_parts.generate import API
 

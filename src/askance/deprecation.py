@@ -8,10 +8,10 @@ GONE_WITH = "0.3"
 """The release that knows the old names no more: that after the one which renamed them."""
 
 
-def renamed(old: str, new: str) -> str:
+def describe_renaming(old: str, new: str) -> str:
     """What to say to whoever uses an old name.
 
-    >>> renamed("loosen", "inflate_variances")
+    >>> describe_renaming("loosen", "inflate_variances")
     'loosen is called inflate_variances now; the old name goes with 0.3.'
     """
     return f"{old} is called {new} now; the old name goes with {GONE_WITH}."
@@ -19,4 +19,4 @@ def renamed(old: str, new: str) -> str:
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     """Say it to who called the caller, or further up."""
-    warnings.warn(renamed(old, new), DeprecationWarning, stacklevel=stacklevel)
+    warnings.warn(describe_renaming(old, new), DeprecationWarning, stacklevel=stacklevel)

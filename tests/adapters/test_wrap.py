@@ -5,10 +5,13 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.sparse import csr_array, csr_matrix, dok_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -188,6 +191,30 @@ def test_texts_go_to_an_estimator_that_takes_texts():
     trace = clf.run(texts, labels)
     assert trace.predicted[-10:].tolist() == labels[-10:]
     assert clf.ask("win the prize").label == "spam"
+
+
+def test_one_dict_is_an_event():
+    rows = [{"words": 3.0, "prizes": k % 2} for k in range(40)]
+    labels = ["spam" if row["prizes"] else "ham" for row in rows]
+    told = [{**row, "label": label} for row, label in zip(rows, labels, strict=True)]
+
+    class Fields(SGDClassifier):
+        def partial_fit(self, X, y, **options):
+            return super().partial_fit(FeatureHasher(64).transform(X), y, **options)
+
+        def decision_function(self, X):
+            return super().decision_function(FeatureHasher(64).transform(X))
+
+    clf = askance.wrap(Fields(random_state=0), Always(), random_state=0)
+    clf.partial_fit(rows[0], "ham", classes=["ham", "spam"])
+    assert clf.predict(rows[1]).shape == (1,)
+    in_batches = clone(clf).run((told[i : i + 7] for i in range(0, 40, 7)), "label")
+    assert in_batches.predicted.tolist() == clone(clf).run(rows, labels).predicted.tolist()
+    clf.run(rows, labels)
+    for row, label in zip(rows[:2], labels[:2], strict=True):
+        assert clf.predict(row).tolist() == [label]
+        assert np.array_equal(clf.predict_proba(row), clf.predict_proba([row]))
+    assert len(clf.run(told[0], "label")) == 1
 
 
 def test_the_budget_holds_and_explore_draws_a_uniform_sample(cancer):
@@ -406,8 +433,6 @@ def test_bad_input_is_refused_and_changes_nothing(cancer, tmp_path):
     clf = askance.wrap(SGDClassifier(random_state=0), Always(), random_state=0)
     with pytest.raises(InvalidInput, match="the classes are not known before the first label"):
         clf.ask(X[0])
-    with pytest.raises(InvalidInput, match="single event"):
-        clf.run("one", ["ham"])
     with pytest.raises(InvalidInput, match=r"X has shape \(30,\)"):
         clf.run(X[0], y[:1])
     with pytest.raises(InvalidInput, match="3 events and y has 2 labels"):
@@ -456,3 +481,53 @@ def test_the_margin_of_odd_scores(scores, margin):
     assert margin_of(np.array(scores)) == margin
     assert np.isfinite(margin_of(np.array([np.inf])))
     assert np.isfinite(margin_of(np.array([-np.inf, 0.0, 1.0, np.inf])))
+
+
+# --- labels by the name of their column -------------------------------------------------------------------
+
+
+def by_margin():
+    return askance.wrap(SGDClassifier(random_state=0), query=Margin(), random_state=0)
+
+
+def test_the_labels_may_be_a_column_of_the_table_or_a_field_of_the_dicts(cancer):
+    X, y = cancer
+    table = pd.DataFrame(X[:200], columns=[f"x{k}" for k in range(X.shape[1])])
+    expected = by_margin().run(table, y[:200])
+    with_label = table.assign(truth=y[:200])
+    for labeled in (with_label, pl.from_pandas(with_label)):
+        trace = by_margin().run(labeled, "truth")
+        assert np.array_equal(trace.asked, expected.asked)
+        assert np.array_equal(trace.margin, expected.margin)
+    assert np.array_equal(
+        by_margin().fit(with_label, "truth").predict(table), by_margin().fit(table, y[:200]).predict(table)
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "sentence"),
+    [
+        (np.eye(4), "label", "y is 'label', but X has no named columns; pass the labels themselves."),
+        (pd.DataFrame({"a": [1, 2]}), "label", "X has no column 'label' to be the label; there are: a."),
+        (["win a prize", "lunch"], "label", "y is 'label', but X has no named columns; pass the labels themselves."),
+        (["win a prize", "lunch"] * 9, [0, 1] * 9, "SGDClassifier learns from numbers, and X has words such as 'win"),
+    ],
+)
+def test_what_an_estimator_of_numbers_cannot_take_is_said_in_a_sentence(X, y, sentence):
+    with pytest.raises(InvalidInput) as raised:
+        by_margin().run(X, y)
+    assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("event", "found"), [({"a": 1.0, "b": 0.0}, "dicts"), ([{"a": 1.0, "b": 0.0}], "dicts"), (["win a prize"], "texts")]
+)
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_an_estimator_of_numbers_says_that_it_takes_no_dicts_and_no_texts(method, event, found):
+    clf = by_margin().fit(np.eye(2), ["x", "y"])
+    with pytest.raises(InvalidInput) as raised:
+        getattr(clf, method)(event)
+    assert str(raised.value) == (
+        f"SGDClassifier learns from rows of numbers, and X has {found}; pass a table or an array, or use askance.make, "
+        "which takes them."
+    )

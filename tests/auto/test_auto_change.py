@@ -59,19 +59,26 @@ def test_it_recovers_sooner_if_it_reacts():
     assert right[1.0] > right[0.0] + 0.1
 
 
-def test_an_alarm_does_what_one_can_do_by_hand():
-    """Up to the answer that raises the alarm both are the same; it is learned with the variances of the beginning."""
+def test_after_an_alarm_the_members_begin_anew():
+    """The answer that raises the alarm is learned as by a committee that does not react; then variances are those of
+    the beginning, and weights 0. With a reaction of a half, both go half the way."""
     scout = make(0.0)
     asked = np.flatnonzero(scout.run(TURNED.X, TURNED.y).asked)
     alarm = asked[scout.report().last_alarm - 1]
-    own, by_hand = make(1.0), make(0.0)
-    own.run(TURNED.X[: alarm + 1], TURNED.y[: alarm + 1])
-    by_hand.run(TURNED.X[:alarm], TURNED.y[:alarm])
-    decision = by_hand.ask(TURNED.X[alarm])
+    whole, half, by_hand = make(1.0), make(0.5), make(0.0)
+    for clf in (whole, half, by_hand):
+        clf.run(TURNED.X[: alarm + 1], TURNED.y[: alarm + 1])
+    weights = by_hand._state.table[:, :-2:2].copy()
+    by_hand.inflate_variances(0.5)
+    np.testing.assert_array_equal(half._state.table[:, 1:-2:2], by_hand._state.table[:, 1:-2:2])
+    np.testing.assert_array_equal(half._state.matrix, by_hand._state.matrix)
+    np.testing.assert_array_equal(half._state.table[:, :-2:2], 0.5 * weights)
     by_hand.inflate_variances(1.0)
-    by_hand.tell(ticket=decision.ticket, y=TURNED.y[alarm])
-    np.testing.assert_array_equal(own._state.table, by_hand._state.table)
-    np.testing.assert_array_equal(own._state.matrix, by_hand._state.matrix)
+    np.testing.assert_array_equal(whole._state.matrix, by_hand._state.matrix)
+    assert np.abs(weights).max() > 0.0
+    assert not whole._state.table[:, :-2:2].any()
+    margins = whole.decision_function(TURNED.X[:20])
+    np.testing.assert_allclose(margins, margins[0])  # the curved members have no weights either
 
 
 def test_in_pieces_one_by_one_and_from_a_file_it_reacts_with_the_same_bits(tmp_path):

@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from tests.experiments.streams import blobs
 
+from askance import engines
 from askance.engines import local, make_engine
 from askance.errors import AskanceError, InvalidParameter
 from askance.experiments import Candidate, Sweep
@@ -136,3 +137,10 @@ def test_a_cluster_that_does_not_answer_is_named(engine, address):
     pytest.importorskip("distributed")
     with pytest.raises(InvalidParameter, match=f"cannot connect to Dask at '{address}': "):
         make_engine(engine, address=address).start()
+
+
+def test_the_protocol_has_its_old_name_for_one_release() -> None:
+    with pytest.warns(DeprecationWarning, match="askance.engines.Engine is called WorkerEngine now"):
+        assert engines.Engine is engines.WorkerEngine
+    with pytest.raises(AttributeError, match="no attribute 'Motor'"):
+        engines.Motor  # noqa: B018

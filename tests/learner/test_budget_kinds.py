@@ -11,12 +11,12 @@ import pytest
 
 from askance.budgets import Both, Budget, Fixed, PerPeriod, Rate, Unlimited
 from askance.cli.init import example_budgets
-from askance.cli.run_options import add_algorithm, budget_of, timed_limits
+from askance.cli.run_options import add_algorithm, budget_of, name_timed_limits
 from askance.learner.auto import DecayingRate
 from askance.learner.budget_kinds import BUDGET_KINDS, DAY, Limits, Span, count, per, read_limits
 from askance.live.clock import iso
 from askance.live.config import AskingSettings, from_document
-from askance.live.counts import SlidingCounts
+from askance.live.counts import PeriodCounts
 from askance.live.exploration import budget_of as service_budget
 from askance.live.learner import Incoming, Learner
 from askance.live.spending import spending
@@ -35,9 +35,7 @@ def test_a_kind_is_an_option_a_setting_and_documented(name: str) -> None:
     kind = BUDGET_KINDS[name]
     assert hasattr(options(), kind.destination)
     assert hasattr(AskingSettings(), name)
-    run, live = ((DOCS / name).read_text(encoding="utf-8") for name in ("run.md", "live.md"))
-    assert f"`{kind.option} " in run
-    assert f"`{name}`" in run or f"`{name}`" in live or f"`asking.{name}`" in live
+    assert f"| `{kind.option} {kind.metavar}` | `{name}` |" in (DOCS / "commands.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", BUDGET_KINDS)
@@ -146,7 +144,7 @@ def more_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_kind_that_is_declared_is_an_option_of_every_command() -> None:
     assert budget_of(options("--every", "20")) == Rate(0.05, burst=0.0)
     assert budget_of(options("--budget", "50", "--per-week", "9")) == Both(Fixed(50), PerPeriod(9, "1w"))
-    assert timed_limits(options("--per-week", "9", "--every", "2")) == "--per-week"
+    assert name_timed_limits(options("--per-week", "9", "--every", "2")) == "--per-week"
     assert "at most one label for every N events" in help_text()
 
 
@@ -166,7 +164,7 @@ def test_a_kind_by_time_that_is_declared_is_counted_and_shown(tmp_path: Path) ->
     config = from_document(
         {"classes": ["ham", "spam"], "model": {"algorithm": "PAA-I"}, "asking": {"per_week": 2, "rate": 1}}, tmp_path
     )
-    learner, counts, numbers = Learner(config.model, config.asking), SlidingCounts(), itertools.count()
+    learner, counts, numbers = Learner(config.model, config.asking), PeriodCounts(), itertools.count()
 
     def events(*days: float) -> None:
         for day in days:
@@ -175,7 +173,7 @@ def test_a_kind_by_time_that_is_declared_is_counted_and_shown(tmp_path: Path) ->
             counts.count(int(now // 60), "asks", int(decided.asked))
 
     events(0.1, 1.1, 2.1, 3.1, 4.1)
-    found = spending(SimpleNamespace(config=config, learner=learner, recent_counts=counts), 2000 * WEEK + 5 * DAY)
+    found = spending(SimpleNamespace(config=config, learner=learner, period_counts=counts), 2000 * WEEK + 5 * DAY)
     assert found["week"] == {"spent": 2, "limit": 2}
     assert found["spans"] == {"this hour": "hour", "today": "day", "this week": "week", "in total": "total"}
     assert found["next_at"] == iso(2001 * WEEK)

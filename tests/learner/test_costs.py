@@ -11,6 +11,7 @@ from tests.oracle import updates as u
 import askance
 from askance.costs import cost_matrix, relative_costs
 from askance.errors import InvalidParameter
+from askance.learner.auto.rule import Committee
 from askance.updates import MirrorDescent, finite
 
 NAMES = ["fraud", "ok", "spam"]
@@ -146,3 +147,17 @@ def test_the_cost_of_a_run_is_the_sum_over_its_mistakes():
     assert trace.summary(costs=BY_NAME)["cost"] == by_hand
     assert trace.curve("cost", costs=BY_NAME).values[-1] == by_hand
     assert "cost" not in trace.summary()
+
+
+def test_auto_weighs_each_of_many_classes_by_what_missing_it_costs():
+    missing_it = np.array(MATRIX).sum(axis=1)
+    weights = Committee(objective="cost", costs=MATRIX).parameters_for(np.array(NAMES))[-3:]
+    np.testing.assert_allclose(weights, 3 * missing_it / missing_it.sum())
+
+
+def test_auto_with_mistakes_that_all_cost_the_same_aims_at_accuracy():
+    X, y = data.sample("wine", rows=178)
+    aims = {"costs": 4 - 4 * np.eye(3)}, {"objective": "accuracy"}
+    equal, accuracy = (askance.make("auto", random_state=0, **aim).run(X, y) for aim in aims)
+    np.testing.assert_array_equal(equal.margin, accuracy.margin)
+    np.testing.assert_array_equal(equal.asked, accuracy.asked)

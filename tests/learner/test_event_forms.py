@@ -119,3 +119,26 @@ def test_the_missing_value_of_pandas_is_one_in_arrays():
     expected = make().run(np.where(numbers == 3.0, 0.0, numbers), LABELS).margin.tolist()
     assert make().run(gaps, LABELS).margin.tolist() == expected
     assert make().run(pd.DataFrame(gaps).convert_dtypes(), LABELS).margin.tolist() == expected
+
+
+# --- one event where several may stand ---------------------------------------------------------------------
+
+
+def test_one_dict_or_text_is_a_list_of_one():
+    clf = trained(ROWS)
+    for act in (clf.predict, clf.predict_proba, clf.decision_function):
+        assert np.array_equal(act(ROWS[0]), act(ROWS[:1]))
+    assert clf.score(ROWS[0], LABELS[0]) == clf.score(ROWS[:1], LABELS[:1])
+    texts = make().fit(["win a prize", "lunch today"] * 5, ["a", "b"] * 5)
+    assert texts.predict("a prize").tolist() == ["a"]
+    assert texts.predict_proba("a prize").shape == (1, 2)
+
+
+def test_one_label_is_learned_from_one_event_whatever_its_form():
+    whole = [{**row, "truth": label} for row, label in zip(ROWS, LABELS, strict=True)]
+    expected = make().partial_fit(ROWS[:1], LABELS[:1]).partial_fit(ROWS[1:2], LABELS[1:2])
+    single = make().partial_fit(ROWS[0], LABELS[0]).partial_fit(whole[1], "truth")
+    assert np.array_equal(single.coef_, expected.coef_)
+    played = make().run(ROWS[0], LABELS[0])
+    assert len(played) == 1
+    assert played.asked.tolist() == make().run(ROWS[:1], LABELS[:1]).asked.tolist()

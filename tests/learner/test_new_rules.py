@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import askance
-from askance.learner.make import COMMON, KERNEL, RENAMED_PARAMETERS, Parameters
+from askance.learner.make import COMMON, KERNEL, RENAMED_PARAMETERS, MakeParameters
 
 PACKAGE = Path(askance.__file__).parent
 RULES = {
@@ -107,4 +107,4 @@ def test_the_parameters_of_every_classifier_are_declared_and_described():
 def test_the_declared_parameters_are_those_that_algorithms_have():
     letters = {name for row in askance.algorithms() for name in row["parameters"]}
     choices = {"weighted", "costs", "kernel", *KERNEL}
-    assert set(Parameters.__annotations__) == {*letters, *COMMON, *RENAMED_PARAMETERS, *choices}
+    assert set(MakeParameters.__annotations__) == {*letters, *COMMON, *RENAMED_PARAMETERS, *choices}

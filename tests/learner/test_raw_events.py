@@ -190,6 +190,15 @@ def test_batches_give_the_decisions_of_one_run(stream, sizes, form):
     assert np.array_equal(trace.asked, expected[1])
 
 
+@pytest.mark.parametrize("form", ["pandas", "dicts", "polars"])
+def test_the_labels_of_batches_may_be_in_a_column_of_theirs(stream, form):
+    rows, labels, expected = stream
+    told = [{**row, "label": label} for row, label in zip(rows, labels, strict=True)]
+    trace = make().run((FORMS[form](told[i : i + 200]) for i in range(0, len(told), 200)), "label")
+    assert np.array_equal(trace.margin, expected[0])
+    assert np.array_equal(trace.asked, expected[1])
+
+
 def test_batches_of_arrays_give_the_decisions_of_one_run():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 4)), rng.integers(0, 2, 500)
@@ -402,7 +411,9 @@ def of_tables(clf):
         (lambda clf: clf.run(table_of(id=[1, 2]), ["x", "y"]), "X has no field to learn from: id is ignored"),
         (lambda clf: clf.run(table_of(a=[1, np.inf]), ["x", "y"]), "row 1 of X, field 'a': 'inf' is not finite"),
         (lambda clf: clf.run([{"a": 1}, 7], ["x", "y"]), "row 1 of X is 7; each event is a dict of fields, or a text"),
-        (lambda clf: clf.run({"a": 1}, ["x"]), "X is a single event; put it into a list, or use ask"),
+        (lambda clf: clf.run({"a": 1}, ["x"]), "there is only one class, 'x'"),
+        (lambda clf: clf.run({"a": [1, 2], "b": ["c", "d"]}, ["x", "y"]), "X is a dict of columns; pass a table"),
+        (lambda clf: of_dicts(clf).run(table_of(b=[1], y=["x"]), "y"), "none of which is a field of the model"),
         (lambda clf: clf.run([{"a": 1}]), "y is missing; pass the labels, or an iterator of batches"),
         (lambda clf: clf.run(iter([])), "there are no batches to play"),
         (lambda clf: clf.run(iter([7])), "each batch is a pair"),
@@ -462,12 +473,32 @@ def test_explain_names_the_fields_and_words_that_moved_the_score():
     assert found == clf.explain(pd.DataFrame([row]), "spam")
     pushes = dict(found)
     assert pushes["win"] > 0
-    assert pushes["size"] > 0
+    assert pushes["size=9"] > 0
     assert [abs(push) for _, push in found] == sorted((abs(push) for _, push in found), reverse=True)
     assert dict(clf.explain(row, "ham"))["win"] == -pushes["win"]
     assert clf.predict([row]).tolist() == ["spam"]
     assert clf.explain(row) == found
     assert clf.explain({"never": "seen"}) == []
+
+
+def test_explain_says_which_value_of_a_field_pushed():
+    rows = [
+        {
+            "shop": ("Oslo", None)[k % 2],
+            "sent": f"2026-05-0{1 + k % 2}T1{k % 2}:00",
+            "big": k % 2 == 0,
+            "price": k % 2 + 0.5,
+        }
+        for k in range(40)
+    ]
+    clf = make(fields={"sent": "date", "shop": "category"}).fit(rows, [k % 2 for k in range(40)])
+    assert {name for name, _ in clf.explain(rows[0])} == {
+        "shop=Oslo", "sent=Friday", "sent=10 h", "big=true", "price=0.5",
+    }  # fmt: skip
+    assert "shop missing" in dict(clf.explain(rows[1]))
+    mails = [{"subject": "you won", "body": "you can claim it"}, {"subject": "lunch", "body": "see you there"}] * 20
+    both = make(fields=dict.fromkeys(mails[0], "text")).fit(mails, [0, 1] * 20)
+    assert {"subject: won", "body: claim"} <= dict(both.explain(mails[0])).keys()
 
 
 def test_explain_tells_the_columns_of_an_array_and_adds_up_to_the_margin():

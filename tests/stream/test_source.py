@@ -182,7 +182,7 @@ def test_progress_goes_from_nothing_to_all(tmp_path):
 
 def test_look_reads_nothing_away():
     part = Input(io.BytesIO(CONTENT), "x")
-    assert part.look(2, 1000).startswith(b"0 1:1")
+    assert part.peek(2, 1000).startswith(b"0 1:1")
     assert part.read(len(CONTENT) + 1) == CONTENT
 
 
@@ -206,5 +206,5 @@ def test_a_file_with_names_after_one_without_is_refused(skip_bad_lines, tmp_path
 def test_a_second_look_shows_what_the_first_did_and_changes_nothing(content):
     source = Source(io.BytesIO(content))
     for _ in range(3):
-        assert source.look(500, 1 << 16) == content
+        assert source.peek(500, 1 << 16) == content
     assert source.open(0).read(1 << 16) == content

@@ -42,7 +42,7 @@ def hashed(name, namespace=""):
 
 
 def test_columns_values_label_importance_and_tag_are_those_of_vw():
-    vw = pytest.importorskip("vowpalwabbit", reason="the real vw is in the extra bench")
+    vw = pytest.importorskip("vowpalwabbit", reason="the real vw is in the extra peers")
     workspace = vw.Workspace("--quiet --noconstant -b 18")
     namespaces = Namespaces(18)
     for line in LINES.splitlines():
@@ -256,7 +256,7 @@ def test_what_is_written_is_read_back_as_it_was(tmp_path):
 
 
 def test_the_real_vw_learns_from_what_is_written_what_it_learns_from_the_same_features(tmp_path):
-    vw = pytest.importorskip("vowpalwabbit", reason="the real vw is in the extra bench")
+    vw = pytest.importorskip("vowpalwabbit", reason="the real vw is in the extra peers")
     X = np.random.default_rng(5).normal(size=(200, 6)).round(3)
     y = np.where(X[:, 2] > 0, 1, -1)
     write_vw(tmp_path / "x.vw", X, y)

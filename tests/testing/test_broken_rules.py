@@ -194,6 +194,17 @@ def test_a_probability_beyond_one_and_a_needless_declaration_are_told():
     assert "it says reads_length = True, but its kernel does not; leave it out, for it costs time." in told
 
 
+def test_what_is_read_without_a_declaration_is_told():
+    def unsure(parameters, margin, variance, squared_length, tally):
+        return min(1.0, variance)
+
+    @dataclass
+    class Unsure(QueryRule):
+        probability: ClassVar = staticmethod(unsure)
+
+    assert "reads the variance" in faults_of(check_query_rule, Unsure)
+
+
 # --- how they are told -----------------------------------------------------------------------------------
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from askance.adapters.scored import (
     margin_of,
 )
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.features.table import RawRows, is_table, no_label
 from askance.learner.labels import encode_one
+from askance.learner.raw import as_several
 
 
 class EstimatorModel:
@@ -43,15 +46,19 @@ class EstimatorModel:
         """What the estimator predicts, and how clearly. Before it has learned anything, it is the first class."""
         if not self.has_learned:
             return ModelScore(0, 0.0, np.zeros(len(self.classes)))
-        with np.errstate(all="ignore"):
-            predicted = encode_one(np.asarray(self.estimator.predict(row)).item(), self.classes)
+        predicted = encode_one(self.predict(row).item(), self.classes)
         scores = self.scores(row)[0]
         return ModelScore(predicted, margin_of(scores), scores)
+
+    def predict(self, rows: Any) -> np.ndarray:
+        """The labels that the estimator predicts."""
+        with np.errstate(all="ignore"), in_a_sentence(self.estimator, rows):
+            return np.asarray(self.estimator.predict(rows))
 
     def scores(self, rows: Any) -> np.ndarray:
         """A row for each event: the score of the second of two classes, or of each of more."""
         source = "decision_function" if hasattr(self.estimator, "decision_function") else "predict_proba"
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), in_a_sentence(self.estimator, rows):
             scores = np.asarray(getattr(self.estimator, source)(rows), np.float64)
         if source == "predict_proba":
             scores = log_probabilities(scores)
@@ -74,8 +81,34 @@ class EstimatorModel:
         options: dict[str, Any] = {} if weights is None else {"sample_weight": weights}
         if not self.has_learned:
             options["classes"] = self.classes
-        self.estimator.partial_fit(rows, labels, **options)
+        with in_a_sentence(self.estimator, rows):
+            self.estimator.partial_fit(rows, labels, **options)
         self.has_learned = True
+
+
+@contextmanager
+def in_a_sentence(estimator: Any, rows: Any) -> Iterator[None]:
+    """Say what an estimator of numbers cannot take."""
+    try:
+        yield
+    except ValueError as error:
+        kind, said = type(estimator).__name__, str(error)
+        if said.startswith("could not convert string to float"):
+            raise InvalidInput(
+                f"{kind} learns from numbers, and X has words such as {said.partition(': ')[2]}; turn them into "
+                "numbers, or use askance.make, which takes words."
+            ) from None
+        if (
+            said.startswith("Expected 2D array")
+            and isinstance(rows, list | tuple)
+            and isinstance(rows[0], str | Mapping)
+        ):
+            found = "texts" if isinstance(rows[0], str) else "dicts"
+            raise InvalidInput(
+                f"{kind} learns from rows of numbers, and X has {found}; pass a table or an array, or use "
+                "askance.make, which takes them."
+            ) from None
+        raise
 
 
 # --- what comes in -----------------------------------------------------------------------------------------
@@ -131,6 +164,25 @@ def has_been_fitted(estimator: Any) -> bool:
     return True
 
 
+def split_label(X: Any, y: Any) -> tuple[Any, Any]:
+    """The events without their label, and the labels, where ``y`` is the name of the column that holds them."""
+    X, y = as_several(X, y)
+    if not isinstance(y, str):
+        return X, y
+    if is_table(X):
+        import narwhals as nw
+
+        table = nw.from_native(X, eager_only=True)
+        if y not in table.columns:
+            raise no_label(y, table.columns)
+        return table.drop(y).to_native(), table[y].to_list()
+    if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        rows = RawRows(X)
+        labels = rows.pop(y)
+        return [{name: value for name, value in row.items() if name != y} for row in X], labels
+    raise InvalidInput(f"y is {y!r}, but X has no named columns; pass the labels themselves.")
+
+
 def rows_of(X: Any) -> tuple[Callable[[int], Any], int]:
     """How to get the event at a place, as the estimator wants it, and how many there are.
 
@@ -138,8 +190,6 @@ def rows_of(X: Any) -> tuple[Callable[[int], Any], int]:
     if issparse(X):
         rows = csr_matrix(X)
         return lambda place: rows[place : place + 1], rows.shape[0]
-    if isinstance(X, str | Mapping):
-        raise InvalidInput("X is a single event; put it into a list, or use ask.")
     if isinstance(X, list | tuple) and X and isinstance(X[0], str | Mapping):
         return lambda place: [X[place]], len(X)
     if hasattr(X, "columns"):  # a table

@@ -74,7 +74,7 @@ def save_model(
 
         _save_example(model, input_example, str(folder))
         if signature is None:
-            signature = models.infer_signature(input_example, Predictor(clf).predict(input_example))
+            signature = models.infer_signature(input_example, MlflowPredictor(clf).predict(input_example))
     if signature is not None:
         model.signature = signature
     model.add_flavor(FLAVOR, askance_version=askance.__version__, data=MODEL_FILE)
@@ -111,7 +111,7 @@ def load_model(model_uri: str | os.PathLike[str], *, encoders: Mapping[str, Any]
     return askance.load(folder / flavors[FLAVOR]["data"], encoders=encoders)
 
 
-class Predictor:
+class MlflowPredictor:
     """What ``mlflow.pyfunc`` calls: the labels of the rows of a table."""
 
     def __init__(self, classifier: Any) -> None:
@@ -125,6 +125,6 @@ class Predictor:
         return self.classifier.predict(data)
 
 
-def _load_pyfunc(path: str) -> Predictor:
+def _load_pyfunc(path: str) -> MlflowPredictor:
     """What ``mlflow.pyfunc.load_model`` calls."""
-    return Predictor(askance.load(path))
+    return MlflowPredictor(askance.load(path))

@@ -59,10 +59,10 @@ def probabilities_of(clf: StreamClassifier, x: Mapping[Any, Any]) -> dict[Any, f
     labels = list(clf.classes_.tolist() if clf.has_begun else np.unique(clf.classes).tolist())
     if not clf.has_begun:
         return dict.fromkeys(labels, 1.0 / len(labels))
-    return dict(zip(labels, clf.predict_proba([named(x)])[0].tolist(), strict=True))
+    return dict(zip(labels, clf.predict_proba([name_by_words(x)])[0].tolist(), strict=True))
 
 
-def named(x: Any) -> dict[str, Any]:
+def name_by_words(x: Any) -> dict[str, Any]:
     """The event with names that are words: river's may be anything, such as numbers."""
     if not isinstance(x, Mapping):
         raise InvalidInput(f"an event of river is a dict of features, got a {type(x).__name__}.")
@@ -101,7 +101,7 @@ class RiverClassifier(base.Classifier):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a label. ``w`` is its weight, for rules that are weighted."""
-        self._clf.partial_fit([named(x)], [y], sample_weight=None if w == 1.0 else [w])
+        self._clf.partial_fit([name_by_words(x)], [y], sample_weight=None if w == 1.0 else [w])
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each class."""
@@ -109,7 +109,7 @@ class RiverClassifier(base.Classifier):
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """The predicted label; None before the first event."""
-        return self._clf.predict([named(x)]).tolist()[0] if self._clf.has_begun else None
+        return self._clf.predict([name_by_words(x)]).tolist()[0] if self._clf.has_begun else None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -236,10 +236,10 @@ class RiverActiveClassifier(AskingClassifier):
         return RiverClassifier(self.classifier)
 
     def _ask_event(self, x: dict[Any, Any], time: Any, explore: float | None, **kwargs: Any) -> Decision:
-        return self._clf.ask(named(x), time, explore)
+        return self._clf.ask(name_by_words(x), time, explore)
 
     def _learn_given(self, x: dict[Any, Any], y: Any, w: float = 1.0, **kwargs: Any) -> None:
-        self._clf.partial_fit([named(x)], [y], sample_weight=None if w == 1.0 else [w])
+        self._clf.partial_fit([name_by_words(x)], [y], sample_weight=None if w == 1.0 else [w])
 
     def predict_proba_one(  # type: ignore[override]
         self, x: dict[Any, Any], **kwargs: Any

@@ -91,7 +91,7 @@ class ModelScore(NamedTuple):
     """With more than two classes, the score of each."""
 
 
-class Model(Protocol):
+class ExternalModel(Protocol):
     """A model that lives elsewhere. A row is an event as it wants it."""
 
     def begin(self, classes: np.ndarray) -> None:
@@ -144,7 +144,7 @@ class ScoredStream(StreamClassifier):
 
     Parameters
     ----------
-    model : Model
+    model : ExternalModel
         It scores and learns.
     update : ForeignModel
         Stands in for it in the loop.
@@ -153,7 +153,7 @@ class ScoredStream(StreamClassifier):
         max_pending_age.
     """
 
-    def __init__(self, model: Model, update: ForeignModel, **parameters: Any) -> None:
+    def __init__(self, model: ExternalModel, update: ForeignModel, **parameters: Any) -> None:
         super().__init__(update=update, n_features=1, **parameters)
         self.model = model
         self._rows: dict[int, Any] = {}

@@ -18,6 +18,7 @@ from askance.adapters.estimator import (
     has_been_fitted,
     row_of,
     rows_of,
+    split_label,
 )
 from askance.adapters.scored import (
     ForeignModel,
@@ -29,8 +30,9 @@ from askance.errors import InvalidInput, InvalidType
 from askance.learner.budget import Budget
 from askance.learner.classifier import Estimator
 from askance.learner.progress import ProgressBar
+from askance.learner.raw import as_several
 from askance.learner.rule import QueryRule
-from askance.learner.shards import batches_of
+from askance.learner.shards import batches_of, name_label
 from askance.learner.trace import Decision, Trace
 
 __all__ = ["WrappedClassifier", "wrap"]
@@ -157,18 +159,20 @@ class WrappedClassifier(Estimator):
         ----------
         X : array-like or sparse matrix of shape (n_events, n_features), table, or whatever the estimator takes
             Or, without y, an iterator of batches ``(X, y)`` or ``(X, y, times)``.
-        y : array-like of shape (n_events,)
+        y : array-like of shape (n_events,), or the name of a column
             The labels. The estimator gets only those that are asked for.
         times : array-like of shape (n_events,), optional
             When each event came, for budgets by time.
         progress : bool, default False
             Show a bar.
         """
+        X, y = name_label(X, y)
         if y is None:
             traces = [self.run(*batch, progress=progress) for batch in batches_of(X)]
             if not traces:
                 raise InvalidInput("there are no batches to play.")
             return Trace.join(traces)
+        X, y = split_label(X, y)
         row_at, n_rows = rows_of(X)
         stream = self._stream()
         with ProgressBar(n_rows) if progress else nullcontext() as bar:
@@ -241,7 +245,7 @@ class WrappedClassifier(Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_events, n_features), or whatever the estimator takes
-        y : array-like of shape (n_events,)
+        y : array-like of shape (n_events,), or the name of a column
         classes : array-like, optional
             The labels there are, at the first call; as the parameter of that name.
         sample_weight : array-like of shape (n_events,), optional
@@ -256,6 +260,7 @@ class WrappedClassifier(Estimator):
         return self._learn_given(self._stream(start_anew=True), X, y, None, weights.get("sample_weight"))
 
     def _learn_given(self, stream: ScoredStream, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        X, y = split_label(X, y)
         row_at, n_rows = rows_of(X)
         answers = stream.read_labels(n_rows, y, classes)
         weights = None if sample_weight is None else stream._check_weights(sample_weight, answers)
@@ -277,14 +282,16 @@ class WrappedClassifier(Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The predicted labels."""
         self._begun()
+        X, _ = as_several(X, None)
         if not self._model.has_learned:
             return self.classes_[np.zeros(rows_of(X)[1], np.intp)]
-        return np.asarray(self.estimator_.predict(X))
+        return self._model.predict(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How far each event lies towards the second of two classes, or the score of each of several classes: those of
         the estimator, or the logarithms of its probabilities."""
         self._begun()
+        X, _ = as_several(X, None)
         model = self._model
         if not model.has_learned:
             scores = np.zeros((rows_of(X)[1], 1 if len(self.classes_) == 2 else len(self.classes_)))

@@ -72,12 +72,12 @@ def keep_margins(answers: np.ndarray, margins: np.ndarray, labels: np.ndarray, c
     answers[KEPT, 0] = count
 
 
-def filled(answers: np.ndarray) -> np.ndarray:
+def trim_answers(answers: np.ndarray) -> np.ndarray:
     """The rows that a model file needs: those of the answers there are, and their number."""
     return answers[[*range(min(KEPT, int(answers[KEPT, 0]))), KEPT]]
 
 
-def kept_answers(answers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sort_answers(answers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The answers that are kept, the oldest first: class indices, weights, and rows of scores."""
     count = int(answers[KEPT, 0])
     latest = answers[np.arange(max(0, count - KEPT), count) & (KEPT - 1)]  # by age, so that all sums run alike
@@ -113,7 +113,7 @@ def calibrate(answers: np.ndarray, is_shifted: bool = False) -> WindowedCalibrat
 
 @lru_cache(maxsize=4)  # events that come one by one mostly have the answers of the event before them
 def _calibrate(content: bytes, width: int, is_shifted: bool) -> WindowedCalibration:
-    labels, weights, scores = kept_answers(np.frombuffer(content).reshape(-1, width))
+    labels, weights, scores = sort_answers(np.frombuffer(content).reshape(-1, width))
     weights = np.minimum(weights, HEAVIEST)
     usable = np.isfinite(scores).all(axis=1) & (weights > 0.0)
     if not usable.any():
@@ -161,9 +161,9 @@ def fit_temperature(scores: np.ndarray, labels: np.ndarray, weights: np.ndarray)
     for _ in range(ROUNDS):
         chances = np.exp(log_softmax(slope * relative, axis=1))
         mean = (chances * relative).sum(axis=1)
-        spread = (chances * relative**2).sum(axis=1) - mean**2
+        variance = (chances * relative**2).sum(axis=1) - mean**2
         gradient = weights @ (own - mean) - (slope - STEEPNESS) / V
-        step = float(np.clip(gradient / (weights @ spread + 1.0 / V), -2.0, 2.0))
+        step = float(np.clip(gradient / (weights @ variance + 1.0 / V), -2.0, 2.0))
         slope = max(FLATTEST, slope + step)
         if abs(step) < 1e-9:
             break

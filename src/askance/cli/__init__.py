@@ -12,7 +12,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import askance
 from askance.cli import (
@@ -27,6 +27,7 @@ from askance.cli import (
     exporting,
     importing,
     init,
+    people,
     pipe,
     predict,
     quarantine,
@@ -37,6 +38,7 @@ from askance.cli import (
     serve,
     token,
 )
+from askance.cli.clock import since_now, since_the_process_began
 from askance.cli.command import Command, Parser, nearest
 from askance.errors import AskanceError
 
@@ -55,6 +57,7 @@ COMMANDS: dict[str, Command] = {
         data,
         init,
         serve,
+        people,
         token,
         importing,
         exporting,
@@ -99,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # "?" for what the terminal cannot show
             stream.reconfigure(errors="replace")
     try:
-        code = dispatch(words)
+        code = dispatch(words, since_the_process_began if argv is None else since_now())
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -134,8 +137,8 @@ def parse_algorithm(words: list[str]) -> str | None:
     return next((word for word in words if not word.startswith("-")), None)
 
 
-def dispatch(words: list[str]) -> int:
-    """Do what a command line asks for."""
+def dispatch(words: list[str], elapsed: Callable[[], float]) -> int:
+    """Do what a command line asks for; ``elapsed`` tells the seconds since it was given."""
     top, commands = parsers()
     options = parse(words, top, commands)
     if options.version:
@@ -144,6 +147,7 @@ def dispatch(words: list[str]) -> int:
     if options.command is None:
         top.print_help()
         return 0
+    options.elapsed = elapsed
     return COMMANDS[options.command].run(options)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from askance.cli.command import Command
-from askance.cli.output import console, left_out, percent, print_json
+from askance.cli.output import console, describe_omissions, percent, print_json
 from askance.cli.run_options import USUAL_RATE, add_fields, add_reading, kinds_of, reading_of
 from askance.plural import format_count
 
@@ -89,7 +89,7 @@ def labels_in_words(report: FileReport) -> str:
 
 def remarks(report: FileReport) -> Iterator[str]:
     """What looks wrong."""
-    yield from left_out(report.bad_lines, 0, report.bad_line_examples)
+    yield from describe_omissions(report.bad_lines, 0, report.bad_line_examples)
     if report.unlabeled:
         have = "event has" if report.unlabeled == 1 else "events have"
         yield f"{report.unlabeled:,} {have} no label: predicted, but never asked."

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from askance.deprecation import renamed
+from askance.deprecation import describe_renaming
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,7 +41,7 @@ class OldSpelling(argparse.Action):
         values: str | Sequence[Any] | None,
         old: str | None = None,
     ) -> None:
-        print(f"{parser.prog}: {renamed(str(old), str(self.metavar))}", file=sys.stderr)
+        print(f"{parser.prog}: {describe_renaming(str(old), str(self.metavar))}", file=sys.stderr)
         setattr(options, self.dest, values)
 
 
@@ -85,5 +85,6 @@ def whole_number(at_least: int, at_most: int | None = None) -> Callable[[str], i
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A question to append to an error, if ``word`` looks like something known."""
-    close = difflib.get_close_matches(word.lower(), known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    names = {name.lstrip("-"): name for name in known}  # dashes, which all options share, make none alike
+    close = difflib.get_close_matches(word.lower().lstrip("-"), names, n=1)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""

@@ -296,10 +296,10 @@ def as_json(results: Results) -> dict[str, Any]:
     """Everything, with the statistics; a single play has no standard deviation."""
     from dataclasses import asdict
 
-    from askance.experiments.statistics import lines, rank_table, shared_places
+    from askance.experiments.statistics import find_shared_places, lines, rank_table
 
     table = rank_table(results)
-    mean_over = [{"dataset": dataset, "target": target} for dataset, target in shared_places(table)]
+    mean_over = [{"dataset": dataset, "target": target} for dataset, target in find_shared_places(table)]
     ranking = [
         {
             **asdict(row),

@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.output import console, left_out, percent
+from askance.cli.output import console, describe_omissions, percent
 from askance.experiments import Results, Sweep, SweepProgress
 from askance.experiments.curves import mean_and_deviation, mean_ranks_left_out, target_name
 from askance.experiments.statistics import Line, Ranking, lines, rank_table
@@ -41,7 +41,7 @@ class CompareScreen:
         facts = f": {size}, {classes}; "
         self.out.print(Text(settings["dataset"], style="bold").append(facts, style="not bold"), end="")
         self.out.print(f"scaling: {settings['preparation']}.")
-        for remark in left_out(settings["bad_lines"], settings["unlabeled"]):
+        for remark in describe_omissions(settings["bad_lines"], settings["unlabeled"]):
             self.out.print(remark)
         self.out.print()
 

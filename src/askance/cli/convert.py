@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from askance.cli.command import Command
-from askance.cli.output import left_out
+from askance.cli.output import describe_omissions
 from askance.cli.run_options import add_fields, add_reading, kinds_of, reading_of
 from askance.plural import format_count
 
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     reading = reading_of(options) | ({"features": kinds} if kinds else {})
     with open_source(options.source, **reading, raw=True, keep_rows=True, origins=True) as stream:
         written = write_vw(options.out, stream)
-        remarks = list(left_out(stream.bad_lines, 0, stream.bad_line_examples))
+        remarks = list(describe_omissions(stream.bad_lines, 0, stream.bad_line_examples))
     print(f"{options.out}: {format_count(written, 'event')}.", *remarks, sep="\n")
     return 0
 

@@ -196,7 +196,7 @@ def examples(trace: Trace) -> list[Example]:
     is_late = events >= RECENT
     must_ask = trace.probability == 1.0
 
-    def look(event: int) -> str:
+    def describe(event: int) -> str:
         return f"it looked like {trace.predicted[event]} by a margin of {sureness[event]:.2f}"
 
     def chance(event: int) -> str:
@@ -212,17 +212,17 @@ def examples(trace: Trace) -> list[Example]:
         (
             trace.asked & is_late & must_ask,
             sureness,
-            lambda event: f"Asked: {look(event)}, but with words too rare to rely on.",
+            lambda event: f"Asked: {describe(event)}, but with words too rare to rely on.",
         ),
         (
             trace.asked & is_late & ~must_ask,
             sureness,
-            lambda event: f"Asked: a spot check; {look(event)}, {chance(event)}.",
+            lambda event: f"Asked: a spot check; {describe(event)}, {chance(event)}.",
         ),
         (
             ~trace.asked & is_late & (trace.predicted == "spam"),
             sureness,
-            lambda event: f"Not asked: {look(event)}, {chance(event)}.",
+            lambda event: f"Not asked: {describe(event)}, {chance(event)}.",
         ),
     ]
     found: dict[int, str] = {}

@@ -23,7 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     unsound, rest = examine(config, config.store, options.deep)
+    from askance.live.oidc import examine_oidc
+    from askance.live.webhooks import examine_webhooks
+
     findings = unsound + rest + examine_certificate(config)
+    findings += examine_webhooks(config.webhooks) + examine_oidc(config.oidc)
     for sentence in findings:
         print(f"problem: {sentence}")
     for sentence in remark(config):

@@ -5,52 +5,60 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import IO
 
 from askance.cli.command import Command
 from askance.cli.live import add_config, open_stores, read_config
+from askance.errors import InvalidParameter
 from askance.plural import format_count
+
+FORMATS = ("jsonl", "csv", "parquet", "label-studio", "prodigy")
+ENDINGS = {".csv": "csv", ".parquet": "parquet"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="where to write; .csv or .jsonl (default: stdout)"
-    )
-    parser.add_argument("--csv", action="store_true", help="write CSV whatever the file is called")
+        "file", nargs="?", default="-", metavar="FILE",
+        help="where to write; .jsonl, .csv or .parquet (default: stdout)",
+    )  # fmt: skip
+    parser.add_argument("--format", choices=FORMATS, help="the format, whatever the file is called")
+    parser.add_argument("--csv", action="store_true", help="the same as --format csv")
 
 
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     import msgspec
 
-    from askance.live.export import PAGE, as_csv, as_objects, field_names, rows
+    from askance.live.export import PAGE
+    from askance.live.export_formats import FORMATS, write_page
+    from askance.live.problems import Problem
     from askance.live.quarantine import as_lines, read_page
 
+    name = options.format or ("csv" if options.csv else ENDINGS.get(Path(options.file).suffix, "jsonl"))
     with open_stores(config) as database, ExitStack() as stack:
-        out: IO[bytes] = sys.stdout.buffer if options.file == "-" else stack.enter_context(open(options.file, "wb"))
         session = stack.enter_context(database.read())
-        classes = config.model.classes
-        as_table = options.csv or options.file.endswith(".csv")
-        names = field_names(session) if as_table else []
-        after, head, count = 0, True, 0
-        while True:
-            page, answers = rows(session, after)
-            if as_table and (page or head):
-                out.write(as_csv(page, answers, classes, names, head).encode())
-            elif page:
-                out.write(b"".join(msgspec.json.encode(item) + b"\n" for item in as_objects(page, answers, classes)))
-            if not page:
-                break
-            after, head, count = page[-1][0], False, count + len(page)
-        cursor: str | None = None if as_table else "0"
+        try:
+            writer = FORMATS[name].writer(session, config.model.classes)
+        except Problem as problem:
+            raise InvalidParameter(problem.detail) from None
+        out: IO[bytes] = sys.stdout.buffer if options.file == "-" else stack.enter_context(open(options.file, "wb"))
+        out.write(writer.begin())
+        after = count = 0
+        while found := write_page(session, writer, after):
+            content, after = found
+            out.write(content)
+        cursor: str | None = "0" if FORMATS[name].has_quarantine else None
         while cursor is not None:
             kept = read_page(session, int(cursor), PAGE)
             out.write(b"".join(msgspec.json.encode(item) + b"\n" for item in as_lines(kept)))
             cursor, count = kept.next, count + len(kept.events)
+        for content in writer.end():
+            out.write(content)
         out.flush()
     if options.file != "-":
-        print(f"Wrote {format_count(count, 'event')} to {options.file!r}.")
+        print(f"Wrote {format_count(count + writer.n, 'event')} to {options.file!r}.")
     return 0
 
 
@@ -58,8 +66,10 @@ command = Command(
     name="export",
     summary="write the events, predictions and labels of the live service",
     description="Write every event with its prediction and its label: JSON lines, which\n"
-    "'askance import' reads, or CSV. Works while the service runs.",
-    epilog="examples:\n  askance export > all.jsonl\n  askance export all.csv\n",
+    "'askance import' reads, CSV, Parquet, or tasks of Label Studio or Prodigy. Works\n"
+    "while the service runs.",
+    epilog="examples:\n  askance export > all.jsonl\n  askance export all.csv\n"
+    "  askance export tasks.json --format label-studio\n",
     configure=configure,
     run=run,
 )

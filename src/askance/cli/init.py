@@ -63,6 +63,9 @@ store = {store}
 # most_open = 10000     # questions that wait at most; beyond, those with the least priority expire
 # park_after = 3        # "unsure" from so many people sets a question aside
 # later = "10m"         # when "later" brings a question back to who said it
+# answers = 1           # different people who answer each question; what most of them say is learned
+# audit_answers = 0     # the same for the random sample; 0: as many as for other questions
+# weigh_agreement = false    # whether a consensus moves the model by the share of people who said so
 
 [server]
 # host = "127.0.0.1"    # any other address needs a token: 'askance token create'
@@ -91,12 +94,15 @@ store = {store}
 # checkpoint_every = 10000       # events and answers after which the model is stored, for a quick start
 # checkpoint_seconds = "60s"     # or after this time, if there were any
 
-# Fields of an event that the label page shows as links or images. The browser fetches images, from these hosts alone;
-# the service fetches nothing.
+# Fields of an event that the label page shows as links, images, sound or rich text. The browser fetches images and
+# sound, from these hosts alone; the service fetches nothing.
 [display]
 # links = ["url"]                                  # for example
 # images = ["photo"]                               # for example
 # image_hosts = ["https://images.example.org"]     # for example
+# audio = ["call"]                                 # for example
+# audio_hosts = ["https://audio.example.org"]      # for example
+# rich_text = ["body"]                             # for example; paragraphs, lists, **bold**, *italic*, `code`, links
 
 # What the label page tells people about the work, on their first visit and by the key I. Blank lines part paragraphs,
 # lines that begin with "- " are a list. May be changed at any restart.
@@ -106,6 +112,26 @@ store = {store}
 # [instructions.classes.spam]                        # for example
 # text = "..."
 # examples = ["You won a prize", "Cheap watches"]    # for example
+
+# Addresses that are told what happens, as signed messages. Events are "question.asked", "answer.learned",
+# "budget.spent", "drift.alarm" and "disk.low"; "openssl rand -base64 32 > hook.key" makes a key.
+# [[webhooks]]                                     # for example; there may be several
+# url = "https://hooks.example.org/askance"        # for example
+# events = ["budget.spent", "drift.alarm"]         # for example
+# secret_file = "hook.key"                         # for example
+# private = true    # for example: the address may be in a private network, and without TLS
+
+# Login by a company's OpenID Connect provider; its address for us ends in /login/oidc/callback.
+# [oidc]                                           # for example
+# issuer = "https://login.example.org"             # for example
+# client_id = "askance"                            # for example
+# client_secret_file = "oidc.secret"               # for example; left out: PKCE alone protects
+# label = "Log in with your company account"       # for example
+# scopes = ["openid", "email", "profile"]          # for example
+# allowed_domains = ["example.org"]                # for example: of verified email addresses
+# groups_claim = "groups"                          # for example
+# roles = {{ lead = ["reviewers"], admin = ["ml-ops"] }}    # for example: by role, the groups that have it
+# default_role = "annotator"                       # for example: of everybody else; left out: they do not get in
 
 # What the service says on stderr. Of several streams, the first one's settings hold.
 [log]
@@ -146,7 +172,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         config = create(path, text)
     except StoreExists as error:
-        raise InvalidParameter(taken(error.place)) from None
+        raise InvalidParameter(describe_obstacle(error.place)) from None
     print(f"Wrote {str(path)!r} and {format_store(config.store)}. Next: {next_step(path)}")
     return 0
 
@@ -201,7 +227,9 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
 
         found = describe_store(config.store)
         if found is None or (found.has_events and sorted(found.classes) != config.model.classes):
-            raise InvalidParameter(f"{str(path)!r} names a store that is taken: {taken(config.store)}") from None
+            raise InvalidParameter(
+                f"{str(path)!r} names a store that is taken: {describe_obstacle(config.store)}"
+            ) from None
         raise InvalidParameter(
             f"{str(path)!r} exists already, and so does its store, {format_store(config.store)}; go on with "
             f"'{next_step(path)}', or choose another name with --config."
@@ -210,7 +238,7 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
     return 0
 
 
-def taken(store: str) -> str:
+def describe_obstacle(store: str) -> str:
     """What is in the way of a new store, and where else it could be."""
     from askance.live.store.inspect import describe_store
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.output import left_out, percent
+from askance.cli.clock import format_time
+from askance.cli.output import describe_omissions, percent
 from askance.learner.budget import as_budget
 from askance.metrics.format import in_digits
 from askance.metrics.register import LABEL_SET_METRICS
@@ -19,21 +20,21 @@ from askance.plural import format_count
 MOST_LABELS = 12  # that are listed, the most frequent first
 
 
-def show_label_sets(out: Console, outcome: LabelSetResult, written: Sequence[str]) -> None:
+def show_label_sets(out: Console, outcome: LabelSetResult, written: Sequence[str], by_clock: float) -> None:
     """The closing table."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in rows(outcome):
+    for name, value in rows(outcome, by_clock):
         table.add_row(name, value)
     out.print(table)
-    for sentence in left_out(outcome.bad_lines, 0, outcome.bad_line_examples):
+    for sentence in describe_omissions(outcome.bad_lines, 0, outcome.bad_line_examples):
         out.print(sentence, style="yellow", soft_wrap=True)
     for name in written:
         out.print(f"Written: {name}", soft_wrap=True)
 
 
-def rows(outcome: LabelSetResult) -> Iterator[tuple[str, str | Text]]:
+def rows(outcome: LabelSetResult, by_clock: float) -> Iterator[tuple[str, str | Text]]:
     """Its lines."""
     found, clf = outcome.summary(), outcome.classifier
     letters = ", ".join(f"{letter}={value}" for letter, value in outcome.algorithm["parameters"].items())
@@ -58,5 +59,4 @@ def rows(outcome: LabelSetResult) -> Iterator[tuple[str, str | Text]]:
         yield f"  {label}", f"F1 {in_digits(figures['f1'])}; {has}, {format_count(figures['answers'], 'answer')}"
     if len(each) > MOST_LABELS:
         yield "", f"and {len(each) - MOST_LABELS:,} more labels; --json has all"
-    speed = found["events"] / max(outcome.seconds, 1e-9)
-    yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"
+    yield "time", format_time(by_clock, outcome.seconds, found["events"])

@@ -58,10 +58,10 @@ def percent(share: float) -> str:
     return f"{in_percent(share)}%"
 
 
-def left_out(bad_lines: int, unlabeled: int, examples: Sequence[Any] = ()) -> Iterator[str]:
+def describe_omissions(bad_lines: int, unlabeled: int, examples: Sequence[Any] = ()) -> Iterator[str]:
     """What of a file was not used, in words.
 
-    >>> list(left_out(1, 20))
+    >>> list(describe_omissions(1, 20))
     ['1 line could not be read and was left out.', '20 events had no label and were left out.']
     """
     if bad_lines:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from askance.cli.command import Command, whole_number
-from askance.cli.output import left_out, percent, plain
+from askance.cli.output import describe_omissions, percent, plain
 from askance.cli.run_options import BAD_LINE_ADVICE, add_reading, reading_of
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from askance.errors import BadLine, InvalidInput
-    from askance.playing import Model
     from askance.playing.model import check_can_be_written
     from askance.playing.overwrites import files_read, refuse_overwrites
-    from askance.playing.predict import Predictor
 
     outputs = [("--output", options.output), ("--quarantine", options.quarantine)]
     refuse_overwrites(outputs, [*files_read(options.source), ("the model of --load", options.load)])
@@ -51,12 +49,8 @@ def run(options: argparse.Namespace) -> int:
     for _, name in outputs:
         if name is not None:
             check_can_be_written(name)
-    model = Model.load(options.load)
     try:
-        with (
-            Predictor(model, options.source, explain=options.explain, **reading_of(options)) as predictor,
-            open_output(options.output) as file,
-        ):
+        with open_predictor(options) as predictor, open_output(options.output) as file:
             write = writer(file, predictor)
             for found in predictor:
                 write(found)
@@ -65,6 +59,24 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     print(f"askance predict: {summary(predictor)}", file=sys.stderr)
     return 0
+
+
+def open_predictor(options: argparse.Namespace) -> Predictor:
+    """What predicts the file: the model of one label an event, or of label sets."""
+    from askance.errors import InvalidParameter
+    from askance.learner.files import holds_label_sets
+
+    if not holds_label_sets(options.load):
+        from askance.playing import Model
+        from askance.playing.predict import Predictor
+
+        return Predictor(Model.load(options.load), options.source, explain=options.explain, **reading_of(options))
+    from askance.playing.label_set_model import LabelSetModel
+    from askance.playing.predict_label_sets import LabelSetPredictor
+
+    if options.explain:
+        raise InvalidParameter("--explain is for events with one label, not for label sets; leave it out.")
+    return LabelSetPredictor(LabelSetModel.load(options.load), options.source, **reading_of(options))
 
 
 @contextmanager
@@ -102,12 +114,14 @@ def find_writer(options: argparse.Namespace) -> Writer:
 def write_csv(file: IO[str], predictor: Predictor) -> Callable[[Predictions], None]:
     """Write a table, with a line of names."""
     rows = csv.writer(file, lineterminator="\n")
-    classes = [str(label) for label in predictor.classes.tolist()]
+    classes = [str(label) for label in predictor.classes]
     has_begun = False
 
     def write(found: Predictions) -> None:
         nonlocal has_begun
         columns = {name: column.tolist() for name, column in found.columns.items()}
+        if "labels" in columns:
+            columns["labels"] = [predictor.separator.join(labels) for labels in columns["labels"]]
         columns |= {f"probability of {name}": found.probabilities[:, k].tolist() for k, name in enumerate(classes)}
         if found.reasons is not None:
             columns["why"] = ["; ".join(f"{what} {push:+.3g}" for what, push in event) for event in found.reasons]
@@ -121,7 +135,7 @@ def write_csv(file: IO[str], predictor: Predictor) -> Callable[[Predictions], No
 
 def write_jsonl(file: IO[str], predictor: Predictor) -> Callable[[Predictions], None]:
     """Write an object a line."""
-    classes = [str(label) for label in predictor.classes.tolist()]
+    classes = [str(label) for label in predictor.classes]
     encode = json.JSONEncoder(ensure_ascii=file is sys.stdout, allow_nan=False).encode
 
     def write(found: Predictions) -> None:
@@ -146,7 +160,7 @@ def summary(predictor: Predictor) -> str:
 
         fields = "the field" if len(predictor.left_out) == 1 else "the fields"
         parts.append(f"the model does not know {fields} {format_names(predictor.left_out)}")
-    parts += [sentence.rstrip(".") for sentence in left_out(stream.bad_lines, 0, stream.bad_line_examples)]
+    parts += [sentence.rstrip(".") for sentence in describe_omissions(stream.bad_lines, 0, stream.bad_line_examples)]
     return "; ".join(parts) + "."
 
 

@@ -1,4 +1,4 @@
-"""The page of all commands and options, made from what the command line itself reads.
+"""The page of all commands, options, limits and formats, made from what the command line itself reads.
 
 python -m askance.cli.reference > docs/commands.md
 """
@@ -9,6 +9,8 @@ import argparse
 from collections.abc import Iterator
 
 from askance.cli import COMMANDS, parsers
+from askance.learner.budget_kinds import BUDGET_KINDS
+from askance.stream.formats import FORMATS
 
 HEAD = """\
 # All commands and options
@@ -20,7 +22,26 @@ HEAD = """\
 def reference() -> str:
     """The whole page."""
     _, commands = parsers()
-    return "\n".join([HEAD, *(line for name in COMMANDS for line in _command(name, commands[name]))])
+    described = (line for name in COMMANDS for line in _command(name, commands[name]))
+    return "\n".join([HEAD, *described, *_limits(), *_formats()])
+
+
+def _limits() -> Iterator[str]:
+    yield "## Limits\n"
+    yield "How many labels may be bought, as options and as settings in `[asking]`. Several hold at once.\n"
+    yield "| option | setting | what it allows |\n| --- | --- | --- |"
+    for name, kind in BUDGET_KINDS.items():
+        yield f"| `{kind.option} {kind.metavar}` | `{name}` | {_in_one_line(kind.help)} |"
+    yield ""
+
+
+def _formats() -> Iterator[str]:
+    yield "## Formats\n"
+    yield "What `--format` and `open_stream(format=...)` name, and how files are called that need not say it.\n"
+    yield "| format | names | what it holds |\n| --- | --- | --- |"
+    for name, declared in FORMATS.items():
+        yield f"| `{name}` | {' '.join(declared.suffixes)} | {declared.holds} |"
+    yield ""
 
 
 def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -29,11 +50,11 @@ def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS and action.dest != "help"]
     if actions:
         yield "| argument | meaning |\n| --- | --- |"
-        yield from (f"| {_written(action)} | {_in_one_line(action.help or '')} |" for action in actions)
+        yield from (f"| {_write_names(action)} | {_in_one_line(action.help or '')} |" for action in actions)
         yield ""
 
 
-def _written(action: argparse.Action) -> str:
+def _write_names(action: argparse.Action) -> str:
     """The names of an option and its value, or the word that stands in its place."""
     takes = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
     if action.choices is not None and action.metavar is None:

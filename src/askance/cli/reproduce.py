@@ -64,7 +64,7 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
 
     only = [name.strip() for part in options.only or [] for name in part.split(",") if name.strip()]
     screen, outcomes = ReproduceScreen(quiet=options.json), []
-    playing = having(wanted, only)
+    playing = select_with_sets(wanted, only)
     if options.out is not None and any(experiment.is_figure for experiment in playing):
         from askance.experiments.plots import need_matplotlib
 
@@ -94,7 +94,7 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
     return 0
 
 
-def having(wanted: list[Experiment], only: list[str]) -> list[Experiment]:
+def select_with_sets(wanted: list[Experiment], only: list[str]) -> list[Experiment]:
     """The experiments that have some of the data sets, all of them if none are named."""
     from askance.errors import InvalidParameter
 

@@ -113,7 +113,7 @@ class ReproduceScreen:
                 f"{counts[WITHIN]} of {sum(counts.values())} numbers within two standard deviations of the paper, "
                 f"{counts[ABOVE]} above, {counts[BELOW]} below."
             )
-        differ, tested = outcome.differing()
+        differ, tested = outcome.count_differing()
         if tested:
             self.out.print(
                 f"{differ} of {tested} means differ from the printed ones (Welch's test at 5 %; "
@@ -230,8 +230,8 @@ def ours(one: Compared | None) -> Text:
         return Text("")
     cell = one.cell
     digits = decimals(cell.mean, one.printed.unit if one.printed else None)
-    spread = f" ± {cell.std:.{digits}f}" if len(cell.values) > 1 else ""
-    text = "nan" if isnan(cell.mean) else f"{cell.mean:.{digits}f}{spread}"
+    deviation = f" ± {cell.std:.{digits}f}" if len(cell.values) > 1 else ""
+    text = "nan" if isnan(cell.mean) else f"{cell.mean:.{digits}f}{deviation}"
     if cell.note:
         return Text(f"({text})", style="dim")
     if one.mark not in MARKS:

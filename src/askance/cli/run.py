@@ -20,9 +20,9 @@ from askance.cli.run_options import (
     add_weights,
     kinds_of,
     model_of,
+    name_timed_limits,
     read_spec,
     reading_of,
-    timed_limits,
     weights_of,
 )
 from askance.cli.workers import add_workers
@@ -105,12 +105,21 @@ def run(options: argparse.Namespace) -> int:
     heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
     before = {number: signal.signal(number, stop) for number in heeded}
     try:
-        return play(options) if options.label_separator is None else play_sets(options)
+        return play_sets(options) if are_labels_sets(options) else play(options)
     except BadLine as error:
         raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def are_labels_sets(options: argparse.Namespace) -> bool:
+    """Whether events have several labels: because the options say so, or the model."""
+    if options.label_separator is not None or options.load is None:
+        return options.label_separator is not None
+    from askance.learner.files import holds_label_sets
+
+    return holds_label_sets(options.load)
 
 
 def stop(number: int, frame: FrameType | None) -> None:
@@ -142,7 +151,7 @@ def play(options: argparse.Namespace) -> int:
     kinds = kinds_of(options) or {}
     if options.time_field:
         kinds[options.time_field] = "time"
-    if (limits := timed_limits(options)) and "time" not in kinds.values() and model is None:
+    if (limits := name_timed_limits(options)) and "time" not in kinds.values() and model is None:
         raise InvalidParameter(f"{limits} needs the time of each event: name its field with --time-field.")
     reading = reading_of(options) | ({"features": kinds} if kinds else {})
     engine = engine_of(options)
@@ -177,7 +186,7 @@ def play(options: argparse.Namespace) -> int:
         print_json(outcome.as_json())
     else:
         written = [name for name in (options.save, options.trace, options.quarantine, *options.curve) if name]
-        screen.show(outcome, written, list(weights_of(options)))
+        screen.show(outcome, written, list(weights_of(options)), options.elapsed())
     return 0
 
 
@@ -198,42 +207,52 @@ def play_sets(options: argparse.Namespace) -> int:
     from askance.cli.label_set_screen import show_label_sets
     from askance.cli.run_screen import RunScreen
     from askance.errors import InvalidParameter
+    from askance.playing.label_set_model import LabelSetModel
     from askance.playing.label_sets import USUAL_ALGORITHM, play_label_sets
+    from askance.playing.overwrites import files_read, refuse_overwrites
     from askance.playing.sources import expand_sources
 
     of_one_label = {
-        "--positive": options.positive, "--save": options.save, "--load": options.load, "--trace": options.trace,
+        "--positive": options.positive, "--trace": options.trace,
         "--curve": options.curve, "--metric": options.metric, "--over": options.over, "--window": options.window,
-        "--alpha-p": options.alpha_p is not None, "--c-p": options.c_p is not None, "--objective": options.objective,
+        "--alpha-p": options.alpha_p is not None, "--c-p": options.c_p is not None,
         "--workers": options.workers, "--address": options.address, "--at-once": options.at_once,
         "--save-every": options.save_every, "--continue": options.go_on,
     }  # fmt: skip
     for name, given in of_one_label.items():
         if given:
             raise InvalidParameter(f"{name} is for events with one label, not for --label-separator; leave it out.")
+    source = expand_sources(options.source)
+    read = [named for one in (source if isinstance(source, list) else [source]) for named in files_read(one)]
+    refuse_overwrites([("--save", options.save), ("--quarantine", options.quarantine)], read)
+    refuse_overwrites([("--quarantine", options.quarantine)], [("the model of --load", options.load)])
+    model = load(options, LabelSetModel) if options.load else None
     options.algorithm = options.algorithm or USUAL_ALGORITHM
     kinds = kinds_of(options) or {}
     if options.time_field:
         kinds[options.time_field] = "time"
-    if (limits := timed_limits(options)) and "time" not in kinds.values():
+    if (limits := name_timed_limits(options)) and "time" not in kinds.values() and model is None:
         raise InvalidParameter(f"{limits} needs the time of each event: name its field with --time-field.")
     reading = reading_of(options) | ({"features": kinds} if kinds else {})
     labels = reading.pop("classes", None)
     screen = RunScreen(quiet=options.json)
     with screen.progress() as progress:
         outcome = play_label_sets(
-            expand_sources(options.source),
-            read_spec(options, options.intercept and not options.raw),
+            source,
+            None if model is not None else read_spec(options, options.intercept and not options.raw),
             separator=options.label_separator,
+            resume=model,
             labels=labels,
             scale="none" if options.raw else options.scale,
+            save=options.save,
             progress=progress,
             **reading,
         )
     if options.json:
         print_json(outcome.as_json())
     else:
-        show_label_sets(screen.out, outcome, [options.quarantine] if options.quarantine else [])
+        written = [name for name in (options.save, options.quarantine) if name]
+        show_label_sets(screen.out, outcome, written, options.elapsed())
     return 0
 
 
@@ -257,7 +276,7 @@ def read_curve_spec(options: argparse.Namespace) -> Any:
     return curve_spec
 
 
-def load(options: argparse.Namespace) -> Any:
+def load(options: argparse.Namespace, kind: Any = None) -> Any:
     """The model to go on with; only its budget can be changed."""
     own = {
         "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
@@ -265,7 +284,7 @@ def load(options: argparse.Namespace) -> Any:
         "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
         "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
     }  # fmt: skip
-    return model_of(options, own)
+    return model_of(options, own, kind)
 
 
 command = Command(

@@ -11,7 +11,6 @@ from askance.learner.budget_kinds import BUDGET_KINDS, BudgetKind, Limits, perio
 from askance.stream.formats import FORMATS, list_formats
 
 if TYPE_CHECKING:
-    from askance.playing import Model
     from askance.playing.algorithm_spec import AlgorithmSpec
 
 USUAL_RATE = 0.05  # of the labels, where auto has no limit
@@ -233,21 +232,22 @@ def budget_of(options: argparse.Namespace) -> Any:
     return Limits.of({name: getattr(options, kind.destination) for name, kind in BUDGET_KINDS.items()}).value()
 
 
-def timed_limits(options: argparse.Namespace, *, given: bool = True) -> str:
+def name_timed_limits(options: argparse.Namespace, *, given: bool = True) -> str:
     """The limits that need the time of each event, in words: those that are given, or all there are."""
     timed = period_kinds().values()
     return " or ".join(kind.option for kind in timed if not given or getattr(options, kind.destination) is not None)
 
 
-def model_of(options: argparse.Namespace, own: dict[str, Any]) -> Model:
-    """The model to go on with. Only its budget can be changed: the options in ``own`` it brings itself."""
+def model_of(options: argparse.Namespace, own: dict[str, Any], kind: Any = None) -> Any:
+    """The model to go on with, a ``Model`` unless another kind is wanted. Only its budget can be changed: the options
+    in ``own`` it brings itself."""
     from askance.errors import InvalidParameter
     from askance.playing import Model
 
     for name, given in own.items():
         if given:
             raise InvalidParameter(f"{name} cannot be changed with --load: the model brings its own.")
-    model = Model.load(options.load)
+    model = (kind or Model).load(options.load)
     budget = budget_of(options)
     if budget is not None:
         model.classifier.budget = budget

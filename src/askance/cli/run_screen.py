@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.output import console, left_out, percent, spark
+from askance.cli.clock import format_time
+from askance.cli.output import console, describe_omissions, percent, spark
 from askance.learner.budget import as_budget
 from askance.metrics.format import in_digits
 from askance.playing import Progress, RunResult
@@ -57,12 +58,13 @@ class RunScreen:
 
             yield update
 
-    def show(self, outcome: RunResult, written: list[str], weighted: Sequence[str] = ()) -> None:
-        """The closing table, with the metrics whose weights were given, and what there is to say beside it."""
+    def show(self, outcome: RunResult, written: list[str], weighted: Sequence[str], by_clock: float) -> None:
+        """The closing table, with the metrics whose weights were given, and what there is to say beside it.
+        ``by_clock`` are the seconds that the command took."""
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=False)
         table.add_column(style="cyan", no_wrap=True)
         table.add_column(overflow="fold")
-        for name, value in rows(outcome, weighted):
+        for name, value in rows(outcome, weighted, by_clock):
             table.add_row(name, value)
         self.out.print(table)
         for sentence in remarks(outcome):
@@ -71,7 +73,7 @@ class RunScreen:
             self.out.print(f"Written: {name}", soft_wrap=True)
 
 
-def rows(outcome: RunResult, weighted: Sequence[str]) -> Iterator[tuple[str, str | Text]]:
+def rows(outcome: RunResult, weighted: Sequence[str], by_clock: float) -> Iterator[tuple[str, str | Text]]:
     """The lines of the closing table."""
     found, clf, about = outcome.summary(), outcome.model.classifier, outcome.model.about
     classes = outcome.totals.classes.tolist()
@@ -89,6 +91,19 @@ def rows(outcome: RunResult, weighted: Sequence[str]) -> Iterator[tuple[str, str
     bought = f"{found['labels']:,} ({percent(found['query_ratio'])} of the events)"
     audits = f", {outcome.totals.audits:,} of them at random (explore)" if clf.explore else ""
     yield "labels bought", Text(bought, style="bold").append(audits, style="not bold")
+    if found["events"]:
+        yield from metric_rows(outcome, found, weighted)
+    if hasattr(clf, "report"):
+        yield from own_estimate(clf.report(), bool(clf.explore))
+    yield "time", format_time(by_clock, outcome.seconds, found["events"])
+    if clf.events_seen_ > found["events"]:
+        yield "model in all", f"{format_count(clf.events_seen_, 'event')}, {format_count(clf.labels_asked_, 'label')}"
+
+
+def metric_rows(
+    outcome: RunResult, found: Mapping[str, Any], weighted: Sequence[str]
+) -> Iterator[tuple[str, str | Text]]:
+    """The lines of how good the predictions were, of one event with a label or more."""
     yield (
         "accuracy",
         Text(percent(found["accuracy"]), style="bold").append(
@@ -109,19 +124,13 @@ def rows(outcome: RunResult, weighted: Sequence[str]) -> Iterator[tuple[str, str
     )
     if "alpha_p" in weighted and "sum" in found:
         yield "sum", f"{in_digits(found['sum'])}, sensitivity weighs {outcome.alpha_p:g}"
-    if clf.costs is not None:
-        yield "cost of mistakes", f"{found['cost']:,.1f}, {found['cost'] / max(1, found['events']):.4f} an event"
+    if outcome.model.classifier.costs is not None:
+        yield "cost of mistakes", f"{found['cost']:,.1f}, {found['cost'] / found['events']:.4f} an event"
     elif "c_p" in weighted and "cost" in found:
         yield (
             "cost",
             f"{found['cost']:,.1f}, {outcome.c_p:g} for a missed positive, {1 - outcome.c_p:g} for a false alarm",
         )
-    if hasattr(clf, "report"):
-        yield from own_estimate(clf.report(), bool(clf.explore))
-    speed = found["events"] / max(outcome.seconds, 1e-9)
-    yield "time", f"{outcome.seconds:.1f} s, {speed:,.0f} events a second, reading and compiling included"
-    if clf.events_seen_ > found["events"]:
-        yield "model in all", f"{format_count(clf.events_seen_, 'event')}, {format_count(clf.labels_asked_, 'label')}"
 
 
 def _set(letter: str, value: Any) -> str:
@@ -186,7 +195,7 @@ def remarks(outcome: RunResult) -> Iterator[str]:
             f"All {clf.labels_asked_:,} labels were spent by event {totals.last_asked:,} of {totals.events:,}; "
             f"--rate {max(totals.labels, 1) / totals.events:.2g} would spread them over the stream."
         )
-    yield from left_out(outcome.bad_lines, 0, outcome.bad_line_examples)
+    yield from describe_omissions(outcome.bad_lines, 0, outcome.bad_line_examples)
     yield from outcome.warnings
     for name, before, now in outcome.widened:
         what = "was empty at first and is" if before == "ignore" else f"was a {before} at first and became"

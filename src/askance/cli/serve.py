@@ -27,6 +27,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tls-cert", metavar="FILE", help="speak TLS with this certificate, in PEM")
     parser.add_argument("--tls-key", metavar="FILE", help="its key")
+    parser.add_argument(
+        "--role", choices=("all", "front", "owner"), default="all",
+        help="one of several processes on PostgreSQL: fronts answer requests, and an owner of each stream decides and "
+        "learns, with other owners standing by (default: all of it)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--private", metavar="ADDRESS", type=private_address, default=("127.0.0.1", 0),
+        help="where an owner takes the calls of fronts, as HOST or HOST:PORT (default: 127.0.0.1, any free port)",
+    )  # fmt: skip
+
+
+def private_address(text: str) -> tuple[str, int]:
+    """A host, and a port or 0."""
+    host, _, port = text.rpartition(":") if ":" in text and not text.endswith("]") else (text, "", "0")
+    host = host.strip("[]")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise argparse.ArgumentTypeError(f"give HOST or HOST:PORT, such as 10.0.0.5 or 10.0.0.5:8018, got {text!r}.")
+    if host in ("0.0.0.0", "::"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no address that a front could call; give one of this machine.")
+    return host, int(port)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,13 +54,15 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidParameter("--store is for one stream; several name their stores in their settings.")
     configs = [read_config(options, path) for path in options.streams or [options.config]]
     from askance.live.logs import logging_as
-    from askance.live.server import serve
+    from askance.live.server import Place, Role, serve
 
-    server = configs[0].server
+    server, role = configs[0].server, Role(options.role)
     if options.host is not None:
         server = replace(server, host=options.host)
     if options.port is not None:
         server = replace(server, port=options.port)
+    elif role is Role.OWNER:
+        server = replace(server, port=0)  # a front on the same machine has the one of the settings
     if options.tls_cert is not None:
         server = replace(server, tls_cert=options.tls_cert)
     if options.tls_key is not None:
@@ -50,13 +72,13 @@ def run(options: argparse.Namespace) -> int:
 
     def say(address: str, services: list[Service]) -> None:
         slow.cancel()
-        print(f"askance serves {address}", flush=True)
+        print(f"askance {'stands by at' if role is Role.OWNER else 'serves'} {address}", flush=True)
         for service in services if len(services) > 1 else ():
             print(f"  {service.config.title}: {address}{service.prefix}/", flush=True)
 
     try:
         with logging_as(configs[0].log):
-            serve(configs, say)
+            serve(configs, say, Place(role, *options.private))
     finally:
         slow.cancel()
     return 0
@@ -70,7 +92,9 @@ command = Command(
     "answer once. Begin with 'askance init'.",
     epilog="examples:\n  askance serve\n  askance serve --port 9000\n  askance serve spam.toml fraud.toml\n"
     "  askance serve --host 0.0.0.0 --tls-cert fullchain.pem --tls-key privkey.pem\n"
-    "  askance serve --store postgresql://askance@db/askance\n",
+    "  askance serve --store postgresql://askance@db/askance\n"
+    "  askance serve --role owner --private 10.0.0.5    # on two machines: one waits\n"
+    "  askance serve --role front --host 0.0.0.0        # as many as you like\n",
     configure=configure,
     run=run,
 )

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol
 
+from askance.deprecation import warn_renamed
 from askance.errors import InvalidParameter
 
 ENGINES = ("local", "ray", "dask")
 
 
-class Engine(Protocol):
+class WorkerEngine(Protocol):
     """What every engine does."""
 
     count: int
@@ -45,7 +46,7 @@ class Engine(Protocol):
         """Stop the work under way."""
 
 
-def make_engine(name: str = "local", workers: int | None = None, address: str | None = None) -> Engine:
+def make_engine(name: str = "local", workers: int | None = None, address: str | None = None) -> WorkerEngine:
     """The engine of this name.
 
     Parameters
@@ -75,3 +76,10 @@ def make_engine(name: str = "local", workers: int | None = None, address: str | 
     from askance.engines.dask import DaskEngine
 
     return DaskEngine(workers, address)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Engine":
+        warn_renamed("askance.engines.Engine", "WorkerEngine")
+        return WorkerEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

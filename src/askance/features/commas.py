@@ -25,16 +25,16 @@ def has_a_comma(text: str) -> bool:
     return _COMMA.fullmatch(text) is not None
 
 
-def written_with(texts: Sequence[str], missing: MissingValues = USUAL) -> tuple[str, str] | None:
+def find_notation(texts: Sequence[str], missing: MissingValues = USUAL) -> tuple[str, str] | None:
     """How the numbers of a field are written, if not plainly, and an example; None also if they are no numbers.
 
-    >>> written_with(["3,14", "12,5", "7"])
+    >>> find_notation(["3,14", "12,5", "7"])
     ('decimal comma', '3,14')
-    >>> written_with(["1.234,50", "12"])
+    >>> find_notation(["1.234,50", "12"])
     ('thousands', '1.234,50')
-    >>> written_with(["1,234", "5,678"])
+    >>> find_notation(["1,234", "5,678"])
     ('thousands', '1,234')
-    >>> written_with(["3.14", "x"])
+    >>> find_notation(["3.14", "x"])
     """
     present = [text for text in texts if not missing.covers(text)]
     odd = [text for text in present if not looks_like_a_number(text)]

@@ -24,6 +24,8 @@ ALIKE = 0.9  # the share of values that must look the same way
 SOME = 0.01  # the share of values that must have a zero before them
 KEY = 0.98  # the share of different values from which a field looks like a key
 GIVEN_AWAY = 0.99  # the share of answers that one field tells
+LEFT = 0.2  # of those that are not the usual answer, the share it may leave open
+FEWEST_RARE = 10  # answers other than the usual one, below which chance may tell them
 RARE = 0.05  # a label this rare beside one that looks like it may be a slip
 PER_VALUE = 5  # events per value of a field, on average, by which it can tell the answer
 
@@ -126,10 +128,10 @@ def _gives_away(
         if not (missing.covers(value) or missing.covers(label))
     ]
     usual = max(Counter(label for _, label in pairs).values(), default=0)
-    if kind in (TEXT, DATE, EMBEDDING) or len(pairs) < FEWEST or usual > (1.0 - RARE) * len(pairs):
+    if kind in (TEXT, DATE, EMBEDDING) or len(pairs) < FEWEST or len(pairs) - usual < FEWEST_RARE:
         return ""
-    told = max(_told_by_value(pairs), _told_by_size(pairs) if kind == NUMBER else 0)
-    if told < GIVEN_AWAY * len(pairs):
+    told = max(_count_told_by_value(pairs), _count_told_by_size(pairs) if kind == NUMBER else 0)
+    if told < GIVEN_AWAY * len(pairs) or len(pairs) - told > LEFT * (len(pairs) - usual):
         return ""
     return (
         f"The field {name!r} alone gives the answer away in {in_percent(told / len(pairs))}% of the first events; if "
@@ -137,7 +139,7 @@ def _gives_away(
     )
 
 
-def _told_by_value(pairs: Sequence[tuple[Any, Any]]) -> int:
+def _count_told_by_value(pairs: Sequence[tuple[Any, Any]]) -> int:
     """How many labels are the most frequent one of their value; 0 if there are too many values to say."""
     by_value: dict[str, Counter[Any]] = defaultdict(Counter)
     for value, label in pairs:
@@ -147,7 +149,7 @@ def _told_by_value(pairs: Sequence[tuple[Any, Any]]) -> int:
     return sum(max(counts.values()) for counts in by_value.values())
 
 
-def _told_by_size(pairs: Sequence[tuple[Any, Any]]) -> int:
+def _count_told_by_size(pairs: Sequence[tuple[Any, Any]]) -> int:
     """How many labels, of two, the best threshold tells."""
     sized = [(number_in(str(value)), label) for value, label in pairs]
     known = sorted(((size, str(label)) for size, label in sized if size is not None), key=lambda pair: pair[0])

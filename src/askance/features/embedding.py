@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.features.hashing import encoded
+from askance.features.hashing import encode_utf8
 
 EMBEDDING = "embedding"
 """The kind of a field of texts that an encoder turns into vectors."""
@@ -72,7 +72,7 @@ class Embedding:
 
     def vectors(self, texts: Sequence[str], unit: bool = True) -> np.ndarray:
         """The vectors of texts, a row for each; of unit length, unless they are all zero, or that is not wanted."""
-        keys = [hashlib.blake2b(encoded(text), digest_size=16).digest() for text in texts]
+        keys = [hashlib.blake2b(encode_utf8(text), digest_size=16).digest() for text in texts]
         found = {key: self._known[key] for key in keys if key in self._known}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         waiting = list(missing.items())

@@ -209,7 +209,7 @@ class Encoder:
         Moves the running statistics on, unless another way to ``scale`` is given: ``scaling.as_next`` or
         ``scaling.as_known``."""
         parts = [*self._numbers(cells, scale or self.scaling.apply), *self._categories(cells), *self._texts(cells)]
-        parts += self._embedded(cells)
+        parts += self._embed(cells)
         if not parts:
             empty = np.zeros(0, np.int32)
             parts = [(empty, empty, np.zeros(0))]
@@ -274,7 +274,7 @@ class Encoder:
             parts.append((repeated, columns + np.int32(self.hashed_from), values))
         return parts
 
-    def _embedded(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
+    def _embed(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
         parts: list[tuple[np.ndarray, ...]] = []
         for field in (name for name in self.kinds if name in cells.embedded):
             rows, texts = cells.embedded[field]

@@ -101,7 +101,7 @@ def hash_words(
         i += 1
 
 
-def encoded(text: str) -> bytes:
+def encode_utf8(text: str) -> bytes:
     """UTF-8; halves of surrogate pairs, which JSON can hold, are kept as they are."""
     return text.encode("utf-8", errors="surrogatepass")
 
@@ -112,7 +112,7 @@ def hash_of(value: str | bytes, seed: int = 0) -> int:
     >>> hash_of("hello"), hash_of(b"hello", seed=1), hash_of("")
     (613153351, 3142237357, 0)
     """
-    data = np.frombuffer(encoded(value) if isinstance(value, str) else value, np.uint8)
+    data = np.frombuffer(encode_utf8(value) if isinstance(value, str) else value, np.uint8)
     return int(specialise(murmur3)(data, 0, len(data), np.uint64(seed)))
 
 
@@ -157,7 +157,7 @@ class Hasher:
 
     def categories_of(self, fields: list[str], values: list[list[str]]) -> np.ndarray:
         """The columns of values of several fields, one field after the other."""
-        pieces = [encoded(value) for of_field in values for value in of_field]
+        pieces = [encode_utf8(value) for of_field in values for value in of_field]
         ends = np.cumsum([0, *map(len, pieces)])
         seeds = np.repeat(np.array([self.seed(field) for field in fields], np.uint64), [len(part) for part in values])
         return self._columns(np.frombuffer(b"".join(pieces), np.uint8), ends[:-1], ends[1:], seeds)
@@ -169,7 +169,7 @@ class Hasher:
 
     def words(self, field: str, texts: list[list[str]], longest: int) -> tuple[np.ndarray, np.ndarray]:
         """The columns of words, single and up to ``longest`` neighbours together: where each text begins, and all."""
-        data = np.frombuffer(encoded("".join(" ".join(text) + "\n" for text in texts)), np.uint8)
+        data = np.frombuffer(encode_utf8("".join(" ".join(text) + "\n" for text in texts)), np.uint8)
         starts = np.empty(len(texts) + 1, np.int64)
         columns = np.empty(longest * sum(map(len, texts)), np.int32)
         specialise(hash_words)(data, self.seed(field), self.mask, longest, starts, columns)

@@ -69,12 +69,12 @@ def encode(features: RowFeatures, events: RawEvents) -> tuple[Any, np.ndarray | 
     return X, np.array(cells.times) if features.time_field is not None else None
 
 
-def look(features: RowFeatures, events: RawEvents) -> Any:
+def transform(features: RowFeatures, events: RawEvents) -> Any:
     """Events as a CSR matrix, with fields and statistics left as they are: fields never seen are left out."""
     cells = Cells()
     blocks = _numbers_as_they_are(features, events)
     for number, row in _other_fields(features, events, blocks):
-        plan = features.look(row)
+        plan = features.plan_transform(row)
         if plan.error is not None:
             raise _in_row(number, plan.error)
         features.fill(cells, plan)

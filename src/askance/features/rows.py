@@ -16,7 +16,7 @@ import numpy as np
 
 from askance.errors import InvalidInput
 from askance.features.booleans import are_booleans, number_for
-from askance.features.commas import THOUSANDS, refuse_thousands, written_with
+from askance.features.commas import THOUSANDS, find_notation, refuse_thousands
 from askance.features.embedding import EMBEDDING, Embedding, match_encoders, split_embeddings
 from askance.features.encoder import DATE_WEIGHT, LONGEST_NGRAM, Cells, Encoder, Scale
 from askance.features.hashing import HASH_BITS
@@ -127,7 +127,7 @@ class Plan:
         self.row = row
         self.kinds: dict[str, str] = {}
         """The kinds of fields that turn up with this row, or get a wider kind."""
-        self.gave_way: dict[str, str] = {}
+        self.widened: dict[str, str] = {}
         """Those of settled fields among them: too many stray values came lately."""
         self.numbers: list[tuple[str, float]] = []
         self.others: list[tuple[str, str, Any]] = []
@@ -260,7 +260,7 @@ class RowFeatures:
         present = [value for value in values if value is not None]
         if not any(isinstance(value, str) for value in present) or any(isinstance(v, list | tuple) for v in present):
             return False
-        written = written_with([word_of(value).strip() for value in present], self.missing)
+        written = find_notation([word_of(value).strip() for value in present], self.missing)
         if written is not None and written[0] == THOUSANDS:
             refuse_thousands("there are", written[1], f"field {name!r}")
         return written is not None
@@ -273,13 +273,11 @@ class RowFeatures:
 
     # --- one row -----------------------------------------------------------------------------------------
 
-    def plan(
-        self, row: Mapping[str, Any], gave_way: Mapping[str, str] | None = None, is_from_log: bool = False
-    ) -> Plan:
+    def plan(self, row: Mapping[str, Any], widened: Mapping[str, str] | None = None, is_from_log: bool = False) -> Plan:
         """What a flattened row becomes, or why it cannot be taken. Changes nothing.
 
-        A row ``is_from_log`` was taken once: its settled fields ``gave_way`` then, or did not, whatever came since; and
-        what kinds that were changed meanwhile cannot take of it is left out.
+        A row ``is_from_log`` was taken once. The same settled fields are ``widened`` as then, whatever came since;
+        values that the present kinds cannot take are left out.
         """
         plan = Plan(row)
         try:
@@ -301,7 +299,7 @@ class RowFeatures:
             if error is None:
                 continue
             if name in self.evidence and (kind == DATE or not looks_like_a_number(value)):
-                new = (gave_way or {}).get(name)
+                new = (widened or {}).get(name)
                 if new is None and not self.evidence.is_settled(name):
                     new = wider_kind(name, value)
                 if new is not None:
@@ -314,7 +312,7 @@ class RowFeatures:
         if plan.error is not None:
             plan.strays = tuple(stray)
             if len(stray) == plan.refused and all(map(self.strays.are_too_many, stray)):
-                self._give_way(plan)
+                self._widen_strays(plan)
         return plan
 
     def _kind_now(self, plan: Plan, name: str, value: Any) -> str | None:
@@ -333,7 +331,7 @@ class RowFeatures:
                 plan.kinds[name] = kind = TEXT
         return kind
 
-    def look(self, row: Mapping[str, Any], is_from_log: bool = False) -> Plan:
+    def plan_transform(self, row: Mapping[str, Any], is_from_log: bool = False) -> Plan:
         """As ``plan``, with the fields as they are: new ones, and what would make a kind wider, are left out."""
         plan = Plan(row)
         for name, value in row.items():
@@ -344,11 +342,11 @@ class RowFeatures:
                 plan.refuse(error)
         return plan
 
-    def _give_way(self, plan: Plan) -> None:
+    def _widen_strays(self, plan: Plan) -> None:
         """Take a row in that only stray values kept out, for there were too many of them lately."""
         for name in plan.strays:
             value = plan.row[name]
-            plan.kinds[name] = plan.gave_way[name] = wider_kind(name, value)
+            plan.kinds[name] = plan.widened[name] = wider_kind(name, value)
             self._encode(plan, name, plan.kinds[name], value)
         plan.error, plan.strays = None, ()
 
@@ -476,12 +474,12 @@ class RowFeatures:
         _, columns, values = self.encoder.rows(cells)
         return columns, values
 
-    def look_at_row(self, row: Mapping[str, Any], scale: Scale, is_from_log: bool = False) -> tuple[Any, Any]:
+    def transform_row(self, row: Mapping[str, Any], scale: Scale, is_from_log: bool = False) -> tuple[Any, Any]:
         """The columns and values of a flattened row, with fields and running statistics left as they are.
 
         Fields never seen are left out, and so are values that would make a kind wider: nothing was learned of them.
         """
-        plan = self.look(row, is_from_log)
+        plan = self.plan_transform(row, is_from_log)
         if plan.error is not None:
             raise plan.error
         cells = Cells()

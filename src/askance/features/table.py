@@ -7,10 +7,13 @@ file does, dictionaries as JSON lines do.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
+from os import PathLike
+from os.path import isfile
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,9 @@ TEXT_FIELD = "text"
 
 ONE_EVENT = str, bytes, Mapping
 """What one raw event is, if it is no row of a table."""
+
+FILE_NAME = re.compile(r"\S{1,200}\.[A-Za-z0-9]{1,8}")
+"""What may be the name of a file: a single word with an ending."""
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -150,7 +156,7 @@ class RawRows(RawEvents):
     def pop(self, name: str) -> list[Any]:
         if not any(name in row for row in self._rows):
             names = dict.fromkeys(str(field) for row in self._rows[:100] for field in row)
-            raise _no_label(name, names)
+            raise no_label(name, names)
         values = [row.get(name) for row in self._rows]
         self.leave_out(name)
         return values
@@ -223,7 +229,7 @@ class TableEvents(RawEvents):
 
     def pop(self, name: str) -> list[Any]:
         if name not in self._columns:
-            raise _no_label(name, self._columns)
+            raise no_label(name, self._columns)
         values = self._values(name)
         if len(self._columns) == 1:
             raise InvalidInput(f"X has no column beside the label {name!r}, so that there is nothing to learn from.")
@@ -247,7 +253,8 @@ def _fields_of(event: Any, number: int) -> Mapping[Any, Any]:
     raise InvalidInput(f"row {number} of X is {_shorten(event)}; each event is a dict of fields, or a text.")
 
 
-def _no_label(name: str, names: Iterable[str]) -> InvalidInput:
+def no_label(name: str, names: Iterable[str]) -> InvalidInput:
+    """The error for a label that no event has."""
     return InvalidInput(f"X has no column {name!r} to be the label; there are: {format_names(names)}.")
 
 
@@ -266,13 +273,13 @@ def _shorten(value: Any) -> str:
 def is_table(X: Any) -> bool:
     """Whether this is a table with named columns, of whatever library."""
     has_names = hasattr(type(X), "columns") or hasattr(type(X), "column_names")  # of a type: it may have to be computed
-    if _is_hugging_face(X):
+    if is_hugging_face(X):
         return True
     readable = hasattr(X, "__dataframe__") or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect")
     return has_names and readable and not _is_array_in_a_frame(X)
 
 
-def _is_hugging_face(X: Any) -> bool:
+def is_hugging_face(X: Any) -> bool:
     """Whether this is a data set of Hugging Face's ``datasets``, alone, several by name, or streamed."""
     return type(X).__module__.partition(".")[0] == "datasets" and hasattr(X, "with_format")
 
@@ -323,6 +330,32 @@ def is_raw_event(x: Any) -> bool:
     return isinstance(x, ONE_EVENT) or is_table(x)
 
 
+def is_one_event(X: Any) -> bool:
+    """Whether this is a dict or a text in a place where several events may stand. Refuses a dict of columns, and the
+    name of a file."""
+    check_no_file(X)
+    if not isinstance(X, ONE_EVENT) or hasattr(X, "shape") or is_table(X):  # SciPy's matrix by keys is a dict
+        return False
+    if isinstance(X, Mapping) and X:
+        columns = [value for value in X.values() if hasattr(value, "__len__") and not isinstance(value, ONE_EVENT)]
+        lengths = {len(column) for column in columns}
+        if len(columns) == len(X) > 1 and len(lengths) == 1 and lengths.pop() > 1:
+            raise InvalidInput(
+                "X is a dict of columns; pass a table, such as pandas.DataFrame(X), or a list with a dict for each "
+                "event."
+            )
+    return True
+
+
+def check_no_file(X: Any) -> None:
+    """Refuse the name of a file in the place of events."""
+    if isinstance(X, PathLike) or (isinstance(X, str) and FILE_NAME.fullmatch(X) and isfile(X)):
+        raise InvalidInput(
+            f"X is {str(X)!r}, the name of a file; pass its events, such as those of pandas.read_csv, or play it with "
+            "'askance run'."
+        )
+
+
 def is_row(x: Any) -> bool:
     """Whether this is a row of a table with the names of its columns, as pandas gives it."""
     return _is_series(x) and hasattr(x, "index") and hasattr(x, "to_dict")
@@ -354,7 +387,7 @@ def read_raw(X: Any) -> RawEvents:
         return RawRows(_as_rows(X))
     import narwhals as nw
 
-    if _is_hugging_face(X):
+    if is_hugging_face(X):
         X = _arrow_table(X)
     if type(X).__name__ == "RecordBatch":  # what Arrow reads files in, which narwhals does not know
         import pyarrow  # type: ignore[import-untyped,unused-ignore]

@@ -19,7 +19,7 @@ from askance.learner.tickets import PendingEvent, Tickets
 from askance.learner.trace import Decision
 
 
-class AskingClassifier(RawActiveClassifier):
+class AskTellClassifier(RawActiveClassifier):
     """Decides event by event, and keeps those that wait for an answer."""
 
     def ask(self, x: Any, time: float | datetime | None = None, explore: float | None = None) -> Decision:
@@ -125,7 +125,7 @@ class AskingClassifier(RawActiveClassifier):
     def _tell_ticket(self, ticket: int, y: Any, replace: bool) -> Self:
         if not hasattr(self, "_tickets"):
             raise Tickets().unknown(ticket)
-        self._tickets.known(ticket)
+        self._tickets.check_number(ticket)
         self._expire()
         answer = encode_one(y, self.classes_)
         compiled = self._compiled_learner()  # refuses what cannot work before anything changes
@@ -143,14 +143,18 @@ class AskingClassifier(RawActiveClassifier):
                     f"replace=True makes it {self.classes_.item(answer)!r}."
                 )
             self._budget_state.counts[MISTAKES] -= event.predicted != before
-            if event.block.columns.size:
-                compiled.update.take_back(self._state, before, event.predicted, event.probability)
+            self._take_back(compiled, event, before)
         compiled.update.recall(self._state, event.predicted, is_correction)
         self._learn_one(compiled, event.block, answer, 1.0 / event.probability)
         compiled.update.recall(self._state, None)
         self._budget_state.counts[MISTAKES] += event.predicted != answer
         self._tickets.close(ticket, answer, self.max_pending)
         return self
+
+    def _take_back(self, compiled: CompiledLearner, event: PendingEvent, answer: int) -> None:
+        """Leave an answer that is corrected out of what the rule reports."""
+        if event.columns.size:
+            compiled.update.take_back(self._state, answer, event.predicted, event.probability)
 
     def _learn_one(self, compiled: CompiledLearner, block: Block, answer: int, weight: float) -> int:
         importances = np.array([weight], np.float64)

@@ -1,6 +1,6 @@
 """The base class of the classifier: its parts, how they are put together, and how they begin.
 
-``RawActiveClassifier`` lets raw events in, ``AskingClassifier`` adds ``ask`` and ``tell``, ``PlayingClassifier`` whole
+``RawActiveClassifier`` lets raw events in, ``AskTellClassifier`` adds ``ask`` and ``tell``, ``PlayingClassifier`` whole
 streams, ``StreamClassifier`` what is predicted and told of it, and ``ActiveClassifier`` scikit-learn's contract.
 """
 
@@ -17,7 +17,7 @@ from askance.errors import InvalidInput, InvalidParameter, ModelFileError
 from askance.learner.budget import Budget
 from askance.learner.compiled import Combination, CompiledLearner, combine
 from askance.learner.events import MOST_FEATURES, Events, Preparation, fill_gaps, read_events
-from askance.learner.labels import MISSING, check_kinds, distinct_known_labels, distinct_labels, encode, known_in
+from askance.learner.labels import MISSING, check_kinds, distinct_known_labels, distinct_labels, encode, select_known
 from askance.learner.loop import NOT_GIVEN, Block, BudgetState, Record
 from askance.learner.model_fields import MODEL_FIELDS
 from askance.learner.one_event import read_one, width_of_one
@@ -122,17 +122,17 @@ class BaseActiveClassifier:
             if not is_whole and not (name == "max_pending_age" and value is None):
                 raise InvalidParameter(f"{name} must be a whole number of {least} or more, got {value!r}.")
 
-    def _given(self) -> tuple[Any, ...]:
+    def _rule_settings(self) -> tuple[Any, ...]:
         rules = self.update, self.query, self.budget, self.normalize, self.intercept, self.explore
         return *rules, self.max_pending, self.max_pending_age
 
     def _rules(self) -> Combination:
-        return combine(*self._given()[:6])
+        return combine(*self._rule_settings()[:6])
 
     def _compiled_learner(self) -> CompiledLearner:
         """The compiled combination. A changed parameter takes effect with the next call."""
         compiled: CompiledLearner | None = self.__dict__.get("_compiled")
-        if compiled is None or not compiled.is_made_from(self._given()):
+        if compiled is None or not compiled.is_made_from(self._rule_settings()):
             rules = self._rules()
             if self._layout(rules, len(self.classes_)) != self._initial_layout:
                 raise InvalidParameter(
@@ -142,7 +142,7 @@ class BaseActiveClassifier:
                 )
             self._check_pending_limits()
             compiled = self._compiled = CompiledLearner(rules, self.classes_, self.n_features_in_)
-            compiled.remember_source(self._given())
+            compiled.remember_source(self._rule_settings())
         return compiled
 
     def _refresh_budget_state(self, compiled: CompiledLearner) -> None:
@@ -194,11 +194,11 @@ class BaseActiveClassifier:
         self._rng = self._generator()
         self._state = state
         self._terms = rules.budget.constraints_key()
+        self.classes_ = classes
+        self.n_features_in_ = n_features
         for field in MODEL_FIELDS:
             setattr(self, field.attribute, field.begin(self))
         self._single_event = _allocate_single()
-        self.classes_ = classes
-        self.n_features_in_ = n_features
 
     # --- what comes in -------------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class BaseActiveClassifier:
         n_events, n_labels = length_of(X), length_of(y)
         if n_events is not None and n_labels not in (None, n_events) and getattr(X, "ndim", 2) == 2:
             raise unequal_lengths(n_events, n_labels)
-        labels, is_known = known_in(y, getattr(self, "classes_", self.classes if classes is None else classes))
+        labels, is_known = select_known(y, getattr(self, "classes_", self.classes if classes is None else classes))
         try:
             if is_known is None:
                 X, labels = self._check_rows_and_labels(X, y, reset=is_first)

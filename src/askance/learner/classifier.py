@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,7 +13,8 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 from askance.errors import InvalidInput
 from askance.learner.base import length_of, not_fitted_yet, unequal_lengths
 from askance.learner.events import fill_gaps
-from askance.learner.labels import known_in
+from askance.learner.labels import select_known
+from askance.learner.raw import as_several
 from askance.learner.stream_classifier import StreamClassifier
 from askance.plural import format_count
 
@@ -111,17 +114,20 @@ class ActiveClassifier(StreamClassifier, Estimator):
     array(['ham'], dtype='<U4')
     """
 
+    takes_encoded_rows = False
     __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
         check_shape(X)
-        return validate_data(self, fill_gaps(X), reset=reset, **ROWS)
+        with explaining_values():
+            return validate_data(self, fill_gaps(X), reset=reset, **ROWS)
 
     def _check_rows_and_labels(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         check_shape(X)
-        checked: tuple[Any, np.ndarray] = validate_data(
-            self, fill_gaps(X), y, reset=reset, **ROWS, multi_output=False, y_numeric=False
-        )
+        with explaining_values():
+            checked: tuple[Any, np.ndarray] = validate_data(
+                self, fill_gaps(X), y, reset=reset, **ROWS, multi_output=False, y_numeric=False
+            )
         return checked
 
     def _check_label_array(self, y: Any) -> np.ndarray:
@@ -150,6 +156,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
         sample_weight : array-like of shape (n_events,), optional
             How much each event counts.
         """
+        X, y = as_several(X, y)
         if isinstance(y, str):
             if not self.has_begun:
                 raise not_fitted_yet()
@@ -160,7 +167,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
         classes = getattr(self, "classes_", None)
         y = self._missing().blank_labels(y, classes)
         are_numbers = getattr(getattr(y, "dtype", None), "kind", "O") in "biuf"
-        labels, is_known = known_in(y if are_numbers or np.ma.isMaskedArray(y) else np.asarray(y, object), classes)
+        labels, is_known = select_known(y if are_numbers or np.ma.isMaskedArray(y) else np.asarray(y, object), classes)
         if is_known is None:
             return super().score(X, y, sample_weight)
         if not is_known.any():
@@ -181,6 +188,21 @@ class ActiveClassifier(StreamClassifier, Estimator):
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_class = self._rules().update.multiclass is not None
         return tags
+
+
+@contextmanager
+def explaining_values() -> Iterator[None]:
+    """Say of values that NumPy cannot take what to do; scikit-learn's tests want NumPy's own words, too."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith(("could not convert", "setting an array element")):
+            raise
+        why = str(error).partition(". ")[0].rstrip(".")
+        raise InvalidInput(
+            f"this classifier learns from rows of numbers, and X has others ({why}); pass an array, or make a new one "
+            "with a table or dicts."
+        ) from None
 
 
 def check_shape(X: Any) -> None:

@@ -87,6 +87,7 @@ class CompiledLearner:
         repeats = rules.update.weighted and not rules.update.takes_weights
         learning = predicting | {
             loop.watch: loop.watch_nothing,
+            loop.has_features: kernels.has_features or loop.has_any_feature,
             loop.learn: importance.learn_repeatedly if repeats else kernels.learn,
             importance.learn_once: kernels.learn,
             importance.is_idempotent: importance.always_idempotent
@@ -149,15 +150,15 @@ class CompiledLearner:
     @cached_property
     def score_block(self) -> Kernel:
         """Scores events side by side."""
-        return self._explained(specialise(loop.score_block, self._asking))
+        return self._explain(specialise(loop.score_block, self._asking))
 
     @cached_property
     def play_scored(self) -> Kernel:
         """``play``, for events that were scored."""
         recalling = {loop.predict_event: loop.recall_prediction, loop.score_event: loop.recall_score}
-        return self._explained(specialise(loop.play, self._asking | recalling))
+        return self._explain(specialise(loop.play, self._asking | recalling))
 
-    def _explained(self, function: Kernel) -> Kernel:
+    def _explain(self, function: Kernel) -> Kernel:
         return explain_failures(function, self._names) if self._references else function
 
     @property

@@ -155,6 +155,15 @@ def from_bytes(
         raise ModelFileError(f"{name!r} is not a model this version can read ({error}).") from None
 
 
+def holds_label_sets(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a model of label sets; False also if it cannot be read, which reading it explains."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{LABEL_SETS}.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def _other_kind(wants_label_sets: bool) -> ModelFileError:
     if wants_label_sets:
         return ModelFileError("it is no model of label sets; askance.load reads it.")

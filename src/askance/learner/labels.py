@@ -58,7 +58,7 @@ def _mixed_labels_error(name: str) -> InvalidInput:
     )
 
 
-def known_in(y: Any, classes: Any) -> tuple[Any, np.ndarray | None]:
+def select_known(y: Any, classes: Any) -> tuple[Any, np.ndarray | None]:
     """The labels that are known, and which events have them; the labels as they are, and None, where all events do.
 
     Words in arrays of strings are left to ``encode``: that way, labels that are all known cost nothing.
@@ -67,7 +67,7 @@ def known_in(y: Any, classes: Any) -> tuple[Any, np.ndarray | None]:
         labels, missing = np.ma.getdata(y), np.ma.getmaskarray(y).copy()
         if labels.ndim != 1:
             return y, None
-        missing |= ~_known(labels, classes)
+        missing |= ~_find_known(labels, classes)
     else:
         try:
             labels = np.asarray(y)
@@ -77,14 +77,14 @@ def known_in(y: Any, classes: Any) -> tuple[Any, np.ndarray | None]:
             labels = np.array(y, object)  # NumPy made strings of numbers
         if labels.ndim != 1 or labels.dtype.kind not in "fOmM":
             return y, None
-        missing = ~_known(labels, classes)
+        missing = ~_find_known(labels, classes)
     if not missing.any():
         return y, None
     present = labels[~missing]
     return (present.tolist() if present.dtype == object else present), ~missing
 
 
-def _known(labels: np.ndarray, classes: Any) -> np.ndarray:
+def _find_known(labels: np.ndarray, classes: Any) -> np.ndarray:
     """Which labels are not missing."""
     if labels.dtype.kind == "f":
         return ~np.isnan(labels)

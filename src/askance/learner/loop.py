@@ -1,6 +1,6 @@
 """Score, decide, learn: the one loop that plays a stream, and its three short relatives.
 
-A combination of rules fills eighteen slots. The functions below that only raise are these slots: their signatures and
+A combination of rules fills nineteen slots. The functions below that only raise are these slots: their signatures and
 docstrings are the contract for whoever writes a rule. For an event with the query rule's probability p, ``play`` asks
 with
 
@@ -66,6 +66,17 @@ def observe(state: State, event: Event, prediction: Score, chance: float, is_ask
 
 def observe_nothing(state: State, event: Event, prediction: Score, chance: float, is_asked: bool) -> None:
     """Stands in for a rule that reports nothing."""
+
+
+def has_features(event: Event) -> bool:
+    """Update rule: whether there is something to learn from: ``has_any_feature``, unless the rule's events begin with
+    an entry that is none."""
+    raise NotImplementedError
+
+
+def has_any_feature(event: Event) -> bool:
+    """Whether the event has a feature."""
+    return bool(event.stop > event.start)
 
 
 def probability(parameters: np.ndarray, margin: float, variance: float, squared_length: float, tally: Tally) -> float:
@@ -276,7 +287,7 @@ def play(
         if asked < pace.ceiling:
             watch(parameters.update, state, event)
             prediction, squared_length = score_event(parameters.update, state, event, record, t)
-            if event.stop > event.start:
+            if has_features(event):
                 chance = probability(parameters.query, prediction.margin, prediction.variance, squared_length, tally)
                 chance = min(1.0, max(0.0, chance))  # a user's rule may return anything
                 chance = max(floor, scale_probability(chance, pace.scale))
@@ -302,7 +313,7 @@ def play(
             if answers[t] != NOT_GIVEN:
                 mistakes += prediction.predicted != answers[t]
                 note_answer(recent, state.scores, prediction.margin, answers[t], -chance)
-                if event.stop > event.start:
+                if has_features(event):
                     weight = 1.0 / chance if weighted else 1.0
                     forget(parameters.update, state, event)
                     learn(parameters.update, state, event, answers[t], drop_variance(prediction), weight)
@@ -332,7 +343,7 @@ def learn_labeled(
             prediction = margin(parameters, state, event)
             mistakes += prediction.predicted != answers[t]
             keep_answer(recent, state.scores, prediction.margin, answers[t], importances[t])
-            if event.stop > event.start:
+            if has_features(event):
                 forget(parameters, state, event)
                 learn(parameters, state, event, answers[t], drop_variance(prediction), weights[t])
     return mistakes
@@ -382,7 +393,7 @@ def score_block(
             record.variance[t] = prediction.variance
 
 
-def scored_before(record: Record, t: int) -> Score:
+def read_score(record: Record, t: int) -> Score:
     """The score of event t that ``score_block`` has left in the record."""
     variance = record.variance[t] if record.variance.size > 0 else 0.0
     return as_one_type(Score(record.predicted[t], record.margin[t], variance))
@@ -396,7 +407,7 @@ def as_one_type(prediction: Score) -> Score:
 def recall_prediction(parameters: np.ndarray, state: State, event: Event, record: Record, t: int) -> Score:
     """The margin that ``score_block`` found. If it did not expect that the margin alone would do, it is found now."""
     if record.probability[t] == ONLY_PREDICTED:
-        return scored_before(record, t)
+        return read_score(record, t)
     return as_one_type(margin(parameters, state, event))
 
 
@@ -405,4 +416,4 @@ def recall_score(parameters: np.ndarray, state: State, event: Event, record: Rec
     if record.probability[t] == ONLY_PREDICTED:
         prediction, squared_length = score_and_length(parameters, state, event)
         return as_one_type(prediction), squared_length
-    return scored_before(record, t), record.probability[t]
+    return read_score(record, t), record.probability[t]

@@ -39,7 +39,7 @@ class CommonParameters(TypedDict, total=False):
 COMMON = tuple(CommonParameters.__annotations__)
 
 
-class Parameters(CommonParameters, RuleParameters, total=False):
+class MakeParameters(CommonParameters, RuleParameters, total=False):
     """The names of all parameters that ``make`` takes, for type checkers. Which of them an algorithm has depends on its
     name, and values are checked when it is made: a program may pass a ``dict`` of numbers."""
 
@@ -53,7 +53,7 @@ RENAMED_PARAMETERS = {"keep": "max_pending", "keep_for": "max_pending_age"}
 """What parameters were called in 0.1."""
 
 
-def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
+def make(name: str, **parameters: Unpack[MakeParameters]) -> ActiveClassifier:
     """A classifier by the name of its algorithm.
 
     Parameters
@@ -67,8 +67,8 @@ def make(name: str, **parameters: Unpack[Parameters]) -> ActiveClassifier:
         it, ``weighted``.
         D-ADA, D-AMD and their relatives take ``costs``, what mistakes cost: ``{"fraud": {"ok": 9}}`` (a fraud predicted
         as ok costs 9, other mistakes 1), a matrix with a row per class, or for two classes ``{"fn": 9, "fp": 1}``.
-        ``kernel="rbf"`` lets every algorithm but "auto" bend: it learns on ``components`` random Fourier features of
-        the standardised event. ``bandwidth``, ``length`` and ``kernel_seed`` go with it, too; see
+        ``kernel="rbf"`` makes every algorithm but "auto" non-linear: it learns on ``components`` random Fourier
+        features of the standardised event. ``bandwidth``, ``length`` and ``kernel_seed`` go with it, too; see
         ``askance.updates.RandomFourier``.
         "auto" takes ``objective`` ("balanced", "accuracy", "f1" or "cost") and ``costs``, too; it scales
         the features itself and takes no notice of ``normalize`` and ``intercept``.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from askance.calibration.windowed import filled, no_answers
+from askance.calibration.windowed import no_answers, trim_answers
 from askance.learner.loop import BudgetState
 from askance.learner.tickets import Tickets
 from askance.learner.upgrades import OLDEST, STEPS
@@ -43,8 +43,8 @@ def begin_budget_state(clf: BaseActiveClassifier) -> BudgetState:
 
 def budget_arrays(clf: BaseActiveClassifier) -> Arrays:
     budget = clf._rules().budget  # which may be another than at the last event
-    account = clf._budget_state_for(budget, budget.constraints_key())
-    return {"counts": clf._budget_state.counts, "account": account}
+    kept = clf._budget_state_for(budget, budget.constraints_key())
+    return {"counts": clf._budget_state.counts, "account": kept}
 
 
 def restore_budget_state(clf: BaseActiveClassifier, arrays: Arrays) -> None:
@@ -65,7 +65,7 @@ MODEL_FIELDS = (
     ModelField(
         "_recent",
         lambda clf: no_answers(clf._state.scores.size),
-        lambda clf: {"answers": filled(clf._recent)},
+        lambda clf: {"answers": trim_answers(clf._recent)},
         restore_answers,
         since=7,
     ),

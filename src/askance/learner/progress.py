@@ -12,7 +12,7 @@ UPDATES = 100  # of a bar, at most, for so many pieces of a stream
 LEAST_EVENTS = 500  # in a piece: less would cost time
 
 
-class Display(Protocol):
+class BarDisplay(Protocol):
     """Where a bar is shown."""
 
     def show(self, share: float | None, facts: str) -> None:
@@ -36,7 +36,7 @@ class ProgressBar:
     def __init__(self, total: int | None = None) -> None:
         self.events = self.labels = 0
         self.total = total
-        self._display: Display | None = None
+        self._display: BarDisplay | None = None
 
     def __enter__(self) -> Self:
         from rich.console import Console

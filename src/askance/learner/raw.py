@@ -2,7 +2,7 @@
 
 A classifier that begins with arrays stays with arrays, one that begins with raw events keeps their encoder
 (``askance.features``), which learns new fields and categories as they come. Sparse matrices and pairs (columns, values)
-are rows that were encoded before, and go in as they are, whatever it began with.
+have no names: into a model of named fields they go only where ``takes_encoded_rows``, as those of files do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from askance.errors import DataWarning, InvalidInput, InvalidParameter
 from askance.learner.base import BaseActiveClassifier, length_of, not_fitted_yet, unequal_lengths
 from askance.learner.compiled import CompiledLearner
 from askance.learner.events import Events, is_sparse, numbers, read_events, shorten
-from askance.learner.labels import check_kinds, known_in
+from askance.learner.labels import check_kinds, select_known
 from askance.learner.loop import Block
 from askance.learner.one_event import is_pair, read_one
 from askance.learner.state import room_for
@@ -36,6 +36,8 @@ NUMBERS = "fiub"  # kinds of arrays
 class RawActiveClassifier(BaseActiveClassifier):
     """Turns raw events into the rows that the loop plays; arrays go past it."""
 
+    takes_encoded_rows: ClassVar[bool] = True
+    """Whether a model of named fields takes sparse rows, which then were encoded by a copy of its encoder."""
     _features: RowFeatures
 
     @property
@@ -78,6 +80,7 @@ class RawActiveClassifier(BaseActiveClassifier):
     # --- many events -------------------------------------------------------------------------------------
 
     def _read(self, X: Any, y: Any, classes: Any = None, may_be_unlabeled: bool = False) -> tuple[Events, np.ndarray]:
+        X, y = as_several(X, y)
         raw, label = self._raw_events(X), y
         if raw is not None and isinstance(y, str):
             y = raw.pop(y)
@@ -95,14 +98,17 @@ class RawActiveClassifier(BaseActiveClassifier):
         return events, answers
 
     def _raw_events(self, X: Any) -> RawEvents | None:
-        """Several events, if they are raw ones; None for rows of numbers, which go in as they are."""
+        """Several events, or one dict or text, if they are raw; None for rows of numbers, which go in as they are."""
         began_raw = hasattr(self, "_features")
-        if (X.__class__ is np.ndarray and not began_raw and X.dtype.kind in NUMBERS) or is_sparse(X):
+        if X.__class__ is np.ndarray and not began_raw and X.dtype.kind in NUMBERS:
             return None
-        from askance.features.table import is_raw, is_table, read_raw
+        if is_sparse(X):
+            self._check_takes_encoded_rows("a sparse matrix")
+            return None
+        from askance.features.table import is_one_event, is_raw, is_table, read_raw
 
-        if isinstance(X, str | bytes | Mapping) and not is_table(X):
-            raise InvalidInput("X is a single event; put it into a list, or use ask.")
+        if is_one_event(X):
+            X = [X]
         if hasattr(X, "__next__"):
             raise InvalidInput("X is an iterator; pass a list of events, or, without y, an iterator of batches (X, y).")
         if isinstance(X, list | tuple) and not X:
@@ -123,7 +129,10 @@ class RawActiveClassifier(BaseActiveClassifier):
         """The rows of an array, by the columns of the first table."""
         from askance.features.table import TableEvents
 
-        if not hasattr(self, "feature_names_in_"):
+        if np.ndim(X) == 0:
+            raise InvalidInput(f"X is {shorten(X)}; pass events, as a table, a list of dicts or a list of texts.")
+        names = self._column_names()
+        if not names:
             raise InvalidInput(
                 "this classifier began with events that have named fields; pass such events, a table or dicts, instead "
                 "of an array."
@@ -134,11 +143,34 @@ class RawActiveClassifier(BaseActiveClassifier):
                 f"the field {other!r} of this classifier is no number but a {self.fields_[other]}; pass a table or "
                 "dicts instead of an array."
             )
-        self._check_names(X, reset=False)  # warns
-        array, names = numbers(X), self.feature_names_in_.tolist()
+        if hasattr(self, "feature_names_in_"):
+            self._check_names(X, reset=False)  # warns
+        elif hasattr(X, "columns"):  # a frame, whose columns have numbers as these fields have
+            return TableEvents({str(name): np.array(X[name], np.float64) for name in X.columns})
+        array = numbers(X)
         if array.ndim != 2 or array.shape[1] != len(names):
-            raise InvalidInput(f"X has shape {array.shape}, but the first table had {len(names)} columns.")
+            raise InvalidInput(f"X has shape {array.shape}, but the first events had {len(names)} columns.")
         return TableEvents(dict(zip(names, array.T.astype(np.float64), strict=True)))
+
+    def _column_names(self) -> list[str]:
+        """The names of an array's columns: those of the first table, or their numbers, if the first events came from a
+        file that has no names for them. Empty if nobody knows."""
+        if hasattr(self, "feature_names_in_"):
+            return list(self.feature_names_in_.tolist())
+        names = list(self._features.kinds)
+        return sorted(names, key=int) if all(map(str.isdecimal, names)) else []
+
+    def _check_takes_encoded_rows(self, what: str) -> None:
+        """Refuse rows that no encoder has seen, where a model needs it."""
+        if hasattr(self, "_features") and not self.takes_encoded_rows:
+            from askance.features.kinds import format_names
+
+            known = self._features.kinds
+            instead = "X.toarray()" if self._column_names() and {*known.values()} == {"number"} else "a table or dicts"
+            raise InvalidInput(
+                f"this classifier's events have the fields {format_names(known)}, whose values it scales or hashes, "
+                f"and {what} has no names for them; pass {instead}."
+            )
 
     def _remember_label(self, label: Any) -> None:
         """Keep the name of the field that holds the label, if it was given, for events that bring it along."""
@@ -151,7 +183,10 @@ class RawActiveClassifier(BaseActiveClassifier):
         label = self._features.label if hasattr(self, "_features") else None
         if label is not None:
             raw.leave_out(label)
-        if raw.names is None or not hasattr(self, "feature_names_in_"):
+        if raw.names is None or not hasattr(self, "_features"):
+            return
+        if not hasattr(self, "feature_names_in_"):
+            self._compare_columns(raw)
             return
         known = self.feature_names_in_.tolist()
         missing = [name for name in known if name not in raw.names]
@@ -160,17 +195,38 @@ class RawActiveClassifier(BaseActiveClassifier):
             raise _other_columns(missing, unknown)
         raw.arrange(known)
 
+    def _compare_columns(self, raw: RawEvents) -> None:
+        """Compare a table with the fields of a model that began with a file, or with dicts: warn of columns that it
+        lacks, such as renamed ones, and refuse it if it has none of them."""
+        from askance.features.kinds import IGNORE, IGNORED_NAMES, format_names
+
+        self._check_any_is_known(raw)
+        kinds, names = self._features.kinds, raw.names or ()
+        top = {name: name.split(".")[0] if name not in names else name for name in kinds}
+        missing = [name for name, kind in kinds.items() if kind != IGNORE and top[name] not in names]
+        unknown = [name for name in names if name not in top.values() and name not in IGNORED_NAMES]
+        if missing:
+            brings = f", and has {format_names(unknown)}, which the model does not know" if unknown else ""
+            warnings.warn(
+                f"X has no column {format_names(missing)}, which the model has learned from{brings}; was it renamed?",
+                DataWarning,
+                stacklevel=_frames_of_ours(),
+            )
+
     def _check_labels(self, raw: RawEvents, y: Any, classes: Any) -> tuple[np.ndarray, np.ndarray | None]:
         """The labels of raw events that are known, and which events have them; None where all do."""
         check_kinds(y, "y")
         if y is None:
             raise InvalidInput("y is missing; pass a label for each event, or the name of the column that holds them.")
+        shape: tuple[int, ...] = getattr(y, "shape", None) or ()
+        if len(shape) > 1 and shape[1] > 1:
+            raise InvalidInput(f"y has shape {shape}; each event has one label, or y is the name of a column.")
         n_labels = length_of(y) if length_of(y) is not None else len(np.asarray(y))
         if n_labels != raw.n_events:
             raise unequal_lengths(raw.n_events, n_labels)
         if not raw.n_events:
             raise InvalidInput("X has no events.")
-        labels, is_known = known_in(y, getattr(self, "classes_", self.classes if classes is None else classes))
+        labels, is_known = select_known(y, getattr(self, "classes_", self.classes if classes is None else classes))
         if is_known is None:
             return self._check_label_array(labels), None
         return np.asarray(labels), is_known
@@ -286,8 +342,10 @@ class RawActiveClassifier(BaseActiveClassifier):
     def _raw_event(self, x: Any) -> dict[str, Any] | None:
         """The fields of one event, if it is a raw one; None for a row of numbers, which goes in as it is."""
         began_raw = hasattr(self, "_features")
-        is_tuple_of_numbers = x.__class__ is tuple and (not began_raw or is_pair(x))
-        if is_tuple_of_numbers or (x.__class__ is np.ndarray and not began_raw) or is_sparse(x):
+        if is_sparse(x) or (x.__class__ is tuple and is_pair(x)):
+            self._check_takes_encoded_rows("a sparse event")
+            return None
+        if x.__class__ in (tuple, np.ndarray) and not began_raw:
             return None
         from askance.features.table import is_raw_event, is_row, is_table, read_event, read_raw
 
@@ -307,7 +365,7 @@ class RawActiveClassifier(BaseActiveClassifier):
                 )
         if not began_raw:
             return None
-        names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else []
+        names = self._column_names()
         if not names and hasattr(x, "_asdict"):  # a named tuple
             return read_event(x._asdict())
         values = np.ravel(np.asarray(x, dtype=object)).tolist()
@@ -317,8 +375,8 @@ class RawActiveClassifier(BaseActiveClassifier):
             )
         if len(values) != len(names):
             raise InvalidInput(
-                "this classifier's events have named fields; pass a dict, or the values of the first table's "
-                f"{len(names)} columns, got {len(values)}."
+                "this classifier's events have named fields; pass a dict, or the values of the first events' "
+                f"{len(names)} columns, got {shorten(x)}."
             )
         return read_event(dict(zip(names, values, strict=True)))
 
@@ -356,13 +414,13 @@ class RawActiveClassifier(BaseActiveClassifier):
             )
         compiled = self._compiled_learner()
         scaling = self._features.encoder.scaling
-        columns, values = self._look_at_one(row, scaling.as_known)
+        columns, values = self._transform_one(row, scaling.as_known)
         return compiled, read_one((columns, values), self.n_features_in_, compiled.preparation)
 
-    def _look_at_one(self, row: Mapping[str, Any], scale: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _transform_one(self, row: Mapping[str, Any], scale: Any) -> tuple[np.ndarray, np.ndarray]:
         """The columns of an event and their values; fields and statistics stay as they are."""
         try:
-            return self._features.look_at_row(row, scale)
+            return self._features.transform_row(row, scale)
         except ValueError as error:
             raise InvalidInput(str(error)) from None
 
@@ -393,19 +451,19 @@ class RawActiveClassifier(BaseActiveClassifier):
         raw = self._raw_events(X)
         if raw is None:
             return super()._predict_scores(X)
-        from askance.features.raw import look
+        from askance.features.raw import transform
 
         self._match_fields(raw)
         self._check_any_is_known(raw)
-        return self._scores_of(read_events(self._as_wide_as_the_model(look(self._features, raw))))
+        return self._scores_of(read_events(self._as_wide_as_the_model(transform(self._features, raw))))
 
     def _effects(self, x: Any, label: int | None) -> list[tuple[Any, float]]:
         """The fields and words, or the columns, of one event, and how much each speaks for a class."""
         from askance.features.assemble import csr
-        from askance.features.explain import effects, towards
+        from askance.features.explain import effects, name_effects, towards
 
         row, preparation = self._raw_event(x), self._compiled_learner().preparation._replace(intercept=-1)
-        event = x if row is None else self._look_at_one(row, self._features.encoder.scaling.as_next)
+        event = x if row is None else self._transform_one(row, self._features.encoder.scaling.as_next)
         starts, columns, values = read_one(event, self.n_features_in_, preparation)
         columns, values = columns[: starts[1]].astype(np.int32), values[: starts[1]]
         if label is None:
@@ -414,9 +472,20 @@ class RawActiveClassifier(BaseActiveClassifier):
         if row is not None:
             length = float(np.linalg.norm(event[1])) if preparation.normalise else 1.0
             found = effects(self._features, row, weights)
-            return [(name if word is None else word, push / (length or 1.0)) for name, word, push in found]
+            return [(name, push / (length or 1.0)) for name, push in name_effects(found)]
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else range(self.n_features_in_)
         return [(names[column], float(push)) for column, push in zip(columns, weights[columns] * values, strict=True)]
+
+
+def as_several(X: Any, y: Any) -> tuple[Any, Any]:
+    """One raw event and its label, or the name of the field that has it, as a list of one; others as they are."""
+    from askance.features.table import is_one_event
+
+    if not is_one_event(X):
+        return X, y
+    if y is None or np.ndim(y) or (isinstance(y, str) and isinstance(X, Mapping) and y in X):
+        return [X], y
+    return [X], [y]
 
 
 def _other_columns(missing: Sequence[str], unknown: Sequence[str]) -> InvalidInput:

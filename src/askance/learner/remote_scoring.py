@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.errors import InvalidParameter
 from askance.learner.compiled import CompiledLearner
 from askance.learner.loop import Block, Record
@@ -23,7 +23,7 @@ OVERHEAD = 0.05  # seconds that a round on an engine takes beside scoring, and w
 BYTES_PER_SECOND = 2e8
 
 
-class Task(NamedTuple):
+class ScoringTask(NamedTuple):
     """Some events in a row, and what is known of each."""
 
     block: Block
@@ -44,13 +44,13 @@ class RemoteScorer:
 
     Parameters
     ----------
-    engine : Engine
+    engine : WorkerEngine
         Who scores.
     compiled : CompiledLearner
         The rules.
     """
 
-    def __init__(self, engine: Engine, compiled: CompiledLearner) -> None:
+    def __init__(self, engine: WorkerEngine, compiled: CompiledLearner) -> None:
         self._engine = engine
         try:
             self._rules = pickle.dumps(compiled.source)
@@ -69,7 +69,7 @@ class RemoteScorer:
         on_its_way = OVERHEAD + sum(array.nbytes for array in state) / BYTES_PER_SECOND
         return self._engine.count > 1 and seconds > 2.0 * on_its_way
 
-    def score(self, state: State, is_spent: bool, shares: list[list[Task]]) -> list[list[Scores] | None]:
+    def score(self, state: State, is_spent: bool, shares: list[list[ScoringTask]]) -> list[list[Scores] | None]:
         """The scores of the events of each share; None for one whose worker was killed."""
         handle = self._engine.put(tuple(state))
         futures = [self._submit(handle, is_spent, tasks) for tasks in shares]
@@ -77,7 +77,7 @@ class RemoteScorer:
         self._engine.free(handle)
         return found
 
-    def _submit(self, handle: Any, is_spent: bool, tasks: list[Task]) -> Future[Any] | None:
+    def _submit(self, handle: Any, is_spent: bool, tasks: list[ScoringTask]) -> Future[Any] | None:
         try:
             return self._engine.submit(score_tasks, handle, self._rules, is_spent, tasks)
         except self._engine.losses:  # a worker was killed just now
@@ -91,11 +91,11 @@ class RemoteScorer:
         return scores
 
 
-def task_of(block: Block, answers: np.ndarray) -> Task:
+def task_of(block: Block, answers: np.ndarray) -> ScoringTask:
     """Events without the rest of the block that they are a part of."""
     first, last = int(block.starts[0]), int(block.starts[-1])
     trimmed = Block(block.starts - block.starts[0], block.columns[first:last], block.values[first:last])
-    return Task(trimmed, answers)
+    return ScoringTask(trimmed, answers)
 
 
 # --- in a worker -----------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def _compile(rules: bytes) -> CompiledLearner:
     return CompiledLearner(*pickle.loads(rules))
 
 
-def score_tasks(state: Any, rules: bytes, is_spent: bool, tasks: list[Task]) -> list[Scores]:
+def score_tasks(state: Any, rules: bytes, is_spent: bool, tasks: list[ScoringTask]) -> list[Scores]:
     """Score some events by a model that was sent."""
     compiled = _compile(rules)
     own = State(*(np.array(array) for array in state))  # what is mapped into the memory cannot be written to

@@ -149,6 +149,8 @@ class Kernels(NamedTuple):
     """In place of ``margin``, where no variance is read: the same, and the ||x||^2 of the event that the rule sees."""
     watch: Kernel | None = None
     """Learn something of an event without its label, before it is scored; ``None``: this rule learns from labels."""
+    has_features: Kernel | None = None
+    """Whether there is something to learn from; ``None``: where the event has an entry."""
     slots: Mapping[Kernel, Kernel] = {}
     """Kernels of a rule within this one, by the functions that stand for them in its own kernels."""
 
@@ -299,6 +301,14 @@ def reads_parameter(code: CodeType, place: int) -> bool:
     return any(code.co_varnames[place] in (names if isinstance(names, tuple) else (names,)) for names in loaded)
 
 
+class SearchRange(NamedTuple):
+    """Where ``askance compare`` searches the scale of a query rule for a wanted query ratio."""
+
+    lowest: float = 1e-10
+    highest: float = 1e12
+    start: float = 1.0
+
+
 @dataclasses.dataclass
 class QueryRule(Parameterised):
     """The probability of asking for a label."""
@@ -312,6 +322,8 @@ class QueryRule(Parameterised):
     """How many of the parameters, from the first on, are scales: multiplied by s, they multiply the odds of asking by
     s, as in scale / (scale + distance). A paced budget multiplies them; for a rule without scales, the odds themselves.
     A subclass with a kernel of its own must declare it again."""
+    search: ClassVar[SearchRange | None]
+    """Where to search its scales; of a rule without scales, its first parameter. None: it asks for every label."""
 
     @classmethod
     def own_scales(cls) -> int:

@@ -11,25 +11,31 @@ from typing import Any
 import numpy as np
 
 from askance.calibration.windowed import keep_margins
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.errors import InvalidInput
-from askance.learner.ask_and_tell import AskingClassifier
+from askance.learner.ask_and_tell import AskTellClassifier
 from askance.learner.base import NO_TIMES, length_of
 from askance.learner.compiled import CompiledLearner
 from askance.learner.events import in_pieces
-from askance.learner.labels import MISSING, distinct_known_labels, known_in
+from askance.learner.labels import MISSING, distinct_known_labels, select_known
 from askance.learner.loop import UNLABELED, Record
 from askance.learner.progress import ProgressBar
-from askance.learner.shards import batches_of
-from askance.learner.sifting import Model, Piece, Sifter, check_workers
+from askance.learner.shards import batches_of, name_label
+from askance.learner.sifting import LearnedState, Piece, Sifter, check_workers
 from askance.learner.trace import Trace
 
 
-class PlayingClassifier(AskingClassifier):
+class PlayingClassifier(AskTellClassifier):
     """Plays whole streams, with the decisions that ``ask`` and ``tell`` would make."""
 
     def run(
-        self, X: Any, y: Any = None, times: Any = None, *, workers: int | Engine | None = None, progress: bool = False
+        self,
+        X: Any,
+        y: Any = None,
+        times: Any = None,
+        *,
+        workers: int | WorkerEngine | None = None,
+        progress: bool = False,
     ) -> Trace:
         """Play a stream whose labels are known: predict, ask, and learn from what was asked.
 
@@ -37,20 +43,22 @@ class PlayingClassifier(AskingClassifier):
         stream into calls, and the same as a loop of ``ask`` and, where asked, ``tell``.
 
         An event whose label is missing (None, NaN, NA, or a word such as "?" that is none of the classes) is predicted,
-        as by ``predict``, and nothing else: it is not asked, not counted, and changes no decision.
+        as by ``predict``: it is not asked, not counted and not learned. Only the running statistics by which the
+        numbers of raw events are standardised take it in.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
             Or, without y, a list or an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after
-            the other; or of functions without arguments that load them, which ``workers`` threads call ahead.
+            the other; or of functions without arguments that load them, which ``workers`` threads call ahead. With the
+            name of a column as y, an iterator of tables or of lists of dicts.
         y : array-like of shape (n_events,), or str
             The labels, or the name of the column that holds them. Only those that are asked for are looked at by the
             learner.
         times : array-like of shape (n_events,), optional
             When each event came, in seconds or as datetimes, which are in UTC unless they have a time zone; budgets by
             time need it, unless a field has the kind "time".
-        workers : int or Engine, optional
+        workers : int or WorkerEngine, optional
             Sift the stream in rounds: so many threads, or the workers of an engine (``askance.engines``), score the
             events of a round, a hundredth of those seen before it, by the model as it was when the round began; its
             answers are learned when it is over. The result is the same, bit for bit, for any number of workers, and the
@@ -65,6 +73,7 @@ class PlayingClassifier(AskingClassifier):
         What the fields of raw events are is found from the first 1000 events, those of the first batches, or of the
         first call if it has fewer. Only in that do calls differ from one call.
         """
+        X, y = name_label(X, y)
         workers = workers if workers is None else check_workers(workers)
         with ProgressBar(None if y is None else length_of(X)) if progress else nullcontext() as bar:
             if y is None:
@@ -78,7 +87,7 @@ class PlayingClassifier(AskingClassifier):
         times: Any = None,
         classes: Any = None,
         bar: ProgressBar | None = None,
-        workers: int | Engine | None = None,
+        workers: int | WorkerEngine | None = None,
     ) -> Trace:
         """Play some events; ``classes`` are those of the whole stream, if they are known."""
         tells_time = times is None and self._has_time_field()
@@ -120,7 +129,7 @@ class PlayingClassifier(AskingClassifier):
         if workers is None:
             seconds = self._play(compiled, pieces, bar)
         else:
-            sifter = Sifter(compiled, Model(self._state, self._recent, self._budget_state), workers)
+            sifter = Sifter(compiled, LearnedState(self._state, self._recent, self._budget_state), workers)
             seconds = sifter.play(pieces, bar)
         if workers is None and self._state.scores.size == 1:
             bought = np.flatnonzero(record.asked)
@@ -154,7 +163,7 @@ class PlayingClassifier(AskingClassifier):
                 bar.advance(len(piece), int(np.count_nonzero(piece.record.asked)))
         return seconds
 
-    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | Engine | None) -> Trace:
+    def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | WorkerEngine | None) -> Trace:
         """Play pieces of a stream one after the other. What the first ones have to tell is found before they play."""
         from askance.features.kinds import SAMPLE_ROWS
         from askance.features.raw import reopen_kinds
@@ -198,4 +207,4 @@ class PlayingClassifier(AskingClassifier):
 def labels_of(pieces: Sequence[Sequence[Any]]) -> np.ndarray:
     """The different labels in some pieces of a stream."""
     labels = [label for piece in pieces for label in np.asarray(piece[1], dtype=object).tolist()]
-    return distinct_known_labels(known_in(labels, None)[0], "y")
+    return distinct_known_labels(select_known(labels, None)[0], "y")

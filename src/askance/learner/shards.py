@@ -9,6 +9,19 @@ from contextlib import ExitStack
 from typing import Any
 
 from askance.errors import InvalidInput
+from askance.features.table import check_no_file, is_hugging_face
+
+
+def name_label(X: Any, y: Any) -> tuple[Any, Any]:
+    """Batches ``(X, y)``, and no labels, if X gives batches one by one and y is the name of the column of their labels;
+    others as they are, also a data set of Hugging Face, which gives rows."""
+    if isinstance(y, str) and is_iterator(X) and not is_hugging_face(X):
+        return ((batch, y) for batch in X), None
+    return X, y
+
+
+def is_iterator(X: Any) -> bool:
+    return hasattr(X, "__iter__") and not hasattr(X, "__len__")
 
 
 def batches_of(shards: Any, workers: int | None = None) -> Iterator[list[Any]]:
@@ -21,7 +34,8 @@ def batches_of(shards: Any, workers: int | None = None) -> Iterator[list[Any]]:
     [[0], [1]]
     """
     is_sequence = isinstance(shards, Sequence) and all(isinstance(shard, tuple) or callable(shard) for shard in shards)
-    if not is_sequence and not (hasattr(shards, "__iter__") and not hasattr(shards, "__len__")):
+    check_no_file(shards)
+    if not is_sequence and not is_iterator(shards):
         raise InvalidInput("y is missing; pass the labels, or an iterator of batches (X, y).")
     for batch in load_ahead(shards, workers or 1):
         if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.engines.local import cores
 from askance.errors import InvalidParameter
 from askance.learner.budget import LIMITED
@@ -48,17 +48,17 @@ def round_size(seen: int) -> int:
     return max(1, min(MOST, int(SHARE * seen)))
 
 
-def check_workers(workers: Any) -> int | Engine:
+def check_workers(workers: Any) -> int | WorkerEngine:
     """The number of workers, or the engine that has them; raises if it is neither."""
     if all(hasattr(workers, name) for name in ("submit", "put", "losses", "count")):
-        engine: Engine = workers
+        engine: WorkerEngine = workers
         return engine
     if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
         raise InvalidParameter(f"workers must be a whole number of 1 or more, got {workers!r}.")
     return int(workers)
 
 
-class Model(NamedTuple):
+class LearnedState(NamedTuple):
     """What a classifier has learned, as the learner moves it."""
 
     state: State
@@ -103,13 +103,13 @@ class Sifter:
     ----------
     compiled : CompiledLearner
         The rules.
-    model : Model
+    model : LearnedState
         What they have learned; it is moved.
-    workers : int or Engine
+    workers : int or WorkerEngine
         How many threads score, or an engine whose workers do.
     """
 
-    def __init__(self, compiled: CompiledLearner, model: Model, workers: int | Engine) -> None:
+    def __init__(self, compiled: CompiledLearner, model: LearnedState, workers: int | WorkerEngine) -> None:
         self._remote: RemoteScorer | None = None
         if not isinstance(workers, int):
             if not compiled.scores_in_order:

@@ -18,6 +18,7 @@ from askance.learner.events import MOST_FEATURES
 from askance.learner.labels import encode_one
 from askance.learner.loop import ASKED
 from askance.learner.pacing import StreamPace, move_time, stream_pace
+from askance.learner.raw import as_several
 from askance.learner.run_stream import PlayingClassifier
 
 
@@ -70,6 +71,7 @@ class StreamClassifier(PlayingClassifier):
             Importance of each event, for ``auto``, UOAL, and algorithms made with ``weighted=True``. 0 skips an event
             for every algorithm.
         """
+        X, y = as_several(X, y)
         if sample_weight is not None:
             weights = self._check_weights(sample_weight, X)
             if not self._rules().update.weighted and not np.isin(weights, (0.0, 1.0)).all():
@@ -269,7 +271,8 @@ class StreamClassifier(PlayingClassifier):
             kept = np.append(kept, n_features)
         width = n_features + bool(self.intercept)
         self._state = update.widen(self._state, kept, width, len(self.classes_))
-        self._tickets.move(kept)
+        if self.intercept:
+            self._tickets.move(kept)
         self.n_features_in_ = n_features
         self.__dict__.pop("_compiled", None)
         if self.n_features is not None:

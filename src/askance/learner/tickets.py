@@ -86,11 +86,11 @@ class Tickets:
 
     def forget(self, number: int) -> None:
         """Drop an open ticket: no answer will come."""
-        self.known(number)
+        self.check_number(number)
         if self.open.pop(number, None) is None:
             raise self.unknown(number)
 
-    def known(self, number: object) -> None:
+    def check_number(self, number: object) -> None:
         """Raise if this cannot be a ticket at all."""
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise self.unknown(number)

@@ -17,7 +17,7 @@ from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.model import Model
 from askance.playing.player import Player
 from askance.playing.shared_reading import Position, SharedReader
-from askance.playing.sources import found_by_name
+from askance.playing.sources import find_by_name
 from askance.stream.source import Source
 
 
@@ -107,5 +107,5 @@ class Checkpoint:
 
 def sizes_of(source: Any) -> list[list[Any]]:
     """The files of a source, in order, each by its name, without its folder, and with its size."""
-    files = Source(found_by_name(source))
+    files = Source(find_by_name(source))
     return [[os.path.basename(name), files.size_of(place)] for place, name in enumerate(files.names)]

@@ -52,10 +52,7 @@ class Model:
         """Write both to one file, atomically."""
         target = Path(path)
         check_can_be_written(target)
-        encoder = encoder_of(self.classifier)
-        kept = {name: value for name, value in self.stream.items() if name not in encoder}
-        document = json.dumps({"stream": kept, "about": self.about}, default=_plain).encode()
-        save(self.classifier, target, stream=np.frombuffer(document, np.uint8))
+        save(self.classifier, target, stream=pack_stream(self.stream, self.about, encoder_of(self.classifier)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
@@ -76,16 +73,29 @@ class Model:
                 f"{str(path)!r} holds a classifier, but not how events become its columns; only a model of "
                 "a file, or of tables, dicts or texts in Python, can go on with a stream."
             )
-        try:
-            document = json.loads(arrays["stream"].tobytes())
-            return cls(classifier, document["stream"] | encoder, document["about"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
+        return cls(classifier, *unpack_stream(arrays["stream"], encoder, path))
 
 
 def encoder_of(classifier: Any) -> dict[str, Any]:
     """The state of a classifier's encoder of raw events; empty if it has none."""
     return classifier._features.to_dict() if hasattr(classifier, "_features") else {}
+
+
+def pack_stream(stream: Mapping[str, Any], about: dict[str, Any], encoder: dict[str, Any]) -> np.ndarray:
+    """What is known of a stream as an array of bytes, without what the encoder of the model has."""
+    kept = {name: value for name, value in stream.items() if name not in encoder}
+    return np.frombuffer(json.dumps({"stream": kept, "about": about}, default=_plain).encode(), np.uint8)
+
+
+def unpack_stream(
+    packed: np.ndarray, encoder: dict[str, Any], path: str | os.PathLike[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The stream and what else there is to know, of what ``pack_stream`` made."""
+    try:
+        document = json.loads(packed.tobytes())
+        return document["stream"] | encoder, document["about"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
 
 
 def check_can_be_written(path: str | os.PathLike[str]) -> None:

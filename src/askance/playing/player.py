@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.errors import InvalidInput, InvalidParameter, UnfitCosts
 from askance.learner.labels import distinct_labels
 from askance.learner.state import room_for
@@ -41,7 +41,7 @@ class Player:
         The positive class.
     may_be_late : bool
         Whether to raise ``LateClass``, rather than an error for the user, if the first batch does not have all labels.
-    workers : int, Engine or None
+    workers : int, WorkerEngine or None
         Sift each batch in rounds with so many threads, or with an engine; None: learn at once.
     """
 
@@ -53,10 +53,10 @@ class Player:
         classes: Sequence[Any] | None,
         positive: Any,
         may_be_late: bool,
-        workers: int | Engine | None = None,
+        workers: int | WorkerEngine | None = None,
     ) -> None:
         self.stream, self.spec, self.resume = stream, spec, resume
-        self.given, self.wanted, self.may_be_late = classes, positive, may_be_late
+        self.classes, self.positive, self.may_be_late = classes, positive, may_be_late
         self.workers = workers
         self.clf: Any = None
         self.totals: Totals | None = None
@@ -118,21 +118,21 @@ class Player:
             self.clf = self.resume.classifier
             classes = self.clf.classes_
         else:
-            if not len(y) and self.given is None:
+            if not len(y) and self.classes is None:
                 raise self._late() or InvalidInput(
                     f"none of the first {n_events:,} events of {self.stream.name!r} has a label; name the classes if "
                     "labels come later."
                 )
             classes = distinct_labels(
-                y if self.given is None else as_labels(self.given, y if len(y) else None), "classes"
+                y if self.classes is None else as_labels(self.classes, y if len(y) else None), "classes"
             )
             if len(classes) < 2:
                 raise self._late() or InvalidInput(
                     f"{self.stream.name!r} has only one class, {str(classes.item(0))!r}, "
-                    f"{'in its first events' if self.given is None else 'in all its events'}; learning needs two or "
+                    f"{'in its first events' if self.classes is None else 'in all its events'}; learning needs two or "
                     "more: is this the right field, or do other classes come later, and should be named?"
                 )
-            if self.given is None:
+            if self.classes is None:
                 refuse_quantities(classes, len(y), self.stream.name)
             positive = self._positive(classes) if len(classes) == 2 else None
             try:
@@ -146,14 +146,14 @@ class Player:
         return LateClass() if self.may_be_late else None
 
     def _positive(self, classes: np.ndarray) -> int | None:
-        if self.wanted is None:
+        if self.positive is None:
             return 1 if len(classes) == 2 else None
         for place, label in enumerate(classes.tolist()):
-            if label == self.wanted or str(label) == str(self.wanted):
+            if label == self.positive or str(label) == str(self.positive):
                 return place
         known = ", ".join(str(label) for label in classes[:10].tolist())
         raise self._late() or InvalidParameter(
-            f"{self.stream.name!r} has no class {str(self.wanted)!r}; its classes are {known}."
+            f"{self.stream.name!r} has no class {str(self.positive)!r}; its classes are {known}."
         )
 
     def _check_labels(self, y: np.ndarray, classes: np.ndarray, batch: Batch) -> None:

@@ -18,7 +18,7 @@ DONE = (
 SPARSE = {AS_IT_IS: "not scaled", STANDARDISED: "standardised by running statistics", TO_UNIT_LENGTH: "to unit length"}
 
 
-def prepare(stream: Stream, clf: Any) -> str:
+def describe_preparation(stream: Stream, clf: Any) -> str:
     """A description of what the stream and the classifier do to the values."""
     done = list(_fields(stream))
     if clf.normalize or stream.state().get("sparse_rows") == TO_UNIT_LENGTH:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.engines.local import cores
+from askance.engines.threads import ThreadEngine
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.kinds import number_in
 from askance.metrics import Curve
@@ -23,7 +24,7 @@ from askance.playing.checkpoint import Checkpoint
 from askance.playing.curve_recorder import CurveSpec, Recorder
 from askance.playing.model import Model, check_can_be_written
 from askance.playing.player import LateClass, Player, labels_in
-from askance.playing.preparation import prepare
+from askance.playing.preparation import describe_preparation
 from askance.playing.read_ahead import read_ahead
 from askance.playing.shared_reading import Position, SharedReader
 from askance.playing.sources import open_source
@@ -34,6 +35,7 @@ from askance.stream.first_events import warnings_of
 
 SCALES = ("auto", "none", "l2")
 FEW_PIECES = 3
+MANY_PIECES = 6
 
 
 class Progress(NamedTuple):
@@ -146,7 +148,7 @@ def play(
     c_p: float = C_P,
     curve: CurveSpec | None = None,
     progress: Callable[[Progress], None] | None = None,
-    engine: Engine | None = None,
+    engine: WorkerEngine | None = None,
     in_rounds: bool | None = None,
     save_every: int | None = None,
     go_on: bool = False,
@@ -180,7 +182,7 @@ def play(
         A curve to compute: a metric over the events or over the labels bought.
     progress : callable, optional
         Called with a ``Progress`` after every piece.
-    engine : Engine, optional
+    engine : WorkerEngine, optional
         Workers that parse the files (see ``shared_reading``). What they cannot cut into pieces is read here.
     in_rounds : bool, optional
         Learn the answers of a round at its end, as ``clf.run(..., workers=)`` does; the end of a piece ends a round.
@@ -217,7 +219,8 @@ def play(
             names = () if stream.origins is None else stream.origins.names
             file = None if trace is None else stack.enter_context(open_trace(trace, names))
             recorder = None if curve is None else stack.enter_context(Recorder(curve))
-            reader = _share_reading(stream, engine, position, save_every)
+            parsers = engine or _parser_threads(stream, stack)
+            reader = _share_reading(stream, parsers, position, save_every)
             player = Player(stream, spec, resume, classes, positive, may_be_late, scorers_in(engine, in_rounds))
             batches = iter(stream if reader is None else reader)
             if reader is None and stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
@@ -270,7 +273,7 @@ def play(
     return outcome
 
 
-def scorers_in(engine: Engine | None, in_rounds: bool | None) -> int | Engine | None:
+def scorers_in(engine: WorkerEngine | None, in_rounds: bool | None) -> int | WorkerEngine | None:
     """Who scores the events of a round: so many threads, or a cluster; None to learn at once."""
     if not (engine is not None if in_rounds is None else in_rounds):
         return None
@@ -279,8 +282,24 @@ def scorers_in(engine: Engine | None, in_rounds: bool | None) -> int | Engine | 
     return 1 if engine is None else min(engine.count, cores())
 
 
+def _parser_threads(stream: Stream, stack: ExitStack) -> WorkerEngine | None:
+    """Two threads that parse a large file beside the learner, if they can; on two processors, whoever has work has one.
+
+    One thread would read for twice as long as the learner plays, and keep it waiting."""
+    if not (stream.parses_without_lock and stream.source.can_be_read_again and cores() > 1):
+        return None
+    places = range(len(stream.source))
+    if any(stream.source.stored_path(place) is None for place in places):  # compressed: the learner would decompress it
+        return None
+    if sum(map(stream.source.size_of, places)) < MANY_PIECES * pieces.PIECE_BYTES:
+        return None
+    threads = ThreadEngine(2)
+    stack.callback(threads.kill)
+    return threads
+
+
 def _share_reading(
-    stream: Stream, engine: Engine | None, position: Position | None, save_every: int | None
+    stream: Stream, engine: WorkerEngine | None, position: Position | None, save_every: int | None
 ) -> SharedReader | None:
     """The reader in pieces, if one is wanted and the files can be cut; None to read as usual."""
     if save_every is None and position is None and (engine is None or stream.pieces() is None):
@@ -321,7 +340,7 @@ def _outcome(player: Player, stream: Stream, seconds: float, restarted: bool) ->
         name=stream.name,
         model=model,
         totals=totals,
-        preparation=prepare(stream, model.classifier),
+        preparation=describe_preparation(stream, model.classifier),
         features=player.width,
         seconds=seconds,
         bad_lines=stream.bad_lines,

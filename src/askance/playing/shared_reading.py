@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from askance.engines import Engine
+from askance.engines import WorkerEngine
 from askance.errors import AskanceError, InvalidInput, InvalidParameter
 from askance.stream import Batch, Stream
 from askance.stream.batch import Rows
@@ -44,13 +44,13 @@ class SharedReader:
     ----------
     stream : Stream
         What is read. Its files must be such that can be cut: CSV, TSV, JSON Lines, LIBSVM or Parquet.
-    engine : Engine, optional
+    engine : WorkerEngine, optional
         Who parses; this process without one.
     position : Position, optional
         Go on from here, with a stream whose state is that of then.
     """
 
-    def __init__(self, stream: Stream, engine: Engine | None = None, position: Position | None = None) -> None:
+    def __init__(self, stream: Stream, engine: WorkerEngine | None = None, position: Position | None = None) -> None:
         self._stream, self._engine = stream, engine
         self._first = position or Position()
         self.position = self._first

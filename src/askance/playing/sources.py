@@ -17,7 +17,7 @@ from askance.stream import Stream, open_stream
 
 def open_source(source: Any, **reading: Any) -> Stream:
     """``open_stream``, also for the name of a data set. The error for an unknown field suggests similar names."""
-    source = found_by_name(source)
+    source = find_by_name(source)
     try:
         return open_stream(source, **reading)
     except InvalidParameter as error:
@@ -48,7 +48,7 @@ def expand_sources(sources: Sequence[str]) -> str | list[str]:
     return found
 
 
-def found_by_name(source: Any) -> Any:
+def find_by_name(source: Any) -> Any:
     """What to read: for the name of a data set its file, anything else as it is."""
     if not isinstance(source, str) or source == "-" or os.path.exists(source) or os.sep in source or "." in source:
         return source

@@ -68,7 +68,7 @@ class Totals:
                     mean = metric.of_probabilities(trace.truth_index == 1, probability, Weights())
                     self._means[name] = mean * len(trace) + self._means.get(name, 0.0)
         if self.ranking is not None:
-            score = trace.signed_margin if probability is None else _odds(probability)
+            score = trace.signed_margin if probability is None else _log_odds(probability)
             self.ranking.add(trace.truth_index == 1, score)
         self.course.add(trace.truth_index == trace.predicted_index)
 
@@ -98,13 +98,13 @@ class Totals:
         return found
 
 
-def _odds(probability: np.ndarray) -> np.ndarray:
+def _log_odds(probability: np.ndarray) -> np.ndarray:
     """The log-odds of probabilities: they rank alike, and tell apart those that are nearly 1."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(probability) - np.log1p(-probability))
 
 
-class Piece(NamedTuple):
+class CurvePart(NamedTuple):
     """Some events in a row."""
 
     first: int
@@ -145,7 +145,7 @@ class AccuracyCurve:
         more[: len(self._right)] += self._right
         self._right = more
 
-    def pieces(self, most: int) -> list[Piece]:
+    def pieces(self, most: int) -> list[CurvePart]:
         """Up to ``most`` pieces, in order; a last one of less than half the length is joined to the one before."""
         bins = -(-len(self._right) // most)  # in a piece
         firsts = list(range(0, len(self._right), max(1, bins)))
@@ -155,7 +155,7 @@ class AccuracyCurve:
         for first, end in pairwise([*firsts, len(self._right)]):
             last_event = min(end * self._size, self._events)
             share = self._right[first:end].sum() / (last_event - first * self._size)
-            found.append(Piece(first * self._size + 1, last_event, float(share)))
+            found.append(CurvePart(first * self._size + 1, last_event, float(share)))
         return found
 
     def shares(self, most: int) -> list[float]:

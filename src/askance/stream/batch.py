@@ -132,6 +132,8 @@ class Stream(ABC):
     _kept_earlier: str | None = None
     has_lines: ClassVar[bool] = False
     """Whether a row is told by its line."""
+    parses_without_lock: ClassVar[bool] = False
+    """Whether threads can parse pieces side by side: compiled code does, Python does not."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         settings.check()
@@ -364,8 +366,13 @@ class Stream(ABC):
                 f"a single field, {format_names(names)!r}, which leaves none beside the label" if names else "no fields"
             )
             raise InvalidInput(f"{self.name!r} has {only}{advice or '.'}")
-        usual = find_label(names)
-        return names.index(usual) if usual is not None else len(names) - 1
+        usual = find_label(names) or names[-1]
+        if state is not None and usual in names_in(state):
+            raise InvalidInput(
+                f"{self.name!r} has no label: {usual!r} is a field that the model learns from; 'askance predict' takes "
+                "such files, or name the field with --label."
+            )
+        return names.index(usual)
 
     def _label_beside(self, names: Sequence[str], state: Mapping[str, Any]) -> str | None:
         """The label for a model that does not say what it is called, as one saved in Python: a field that it does not

@@ -17,7 +17,7 @@ import numpy as np
 
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.features.booleans import are_booleans
-from askance.features.commas import THOUSANDS, has_a_comma, refuse_thousands, written_with
+from askance.features.commas import THOUSANDS, find_notation, has_a_comma, refuse_thousands
 from askance.features.kind_evidence import ENOUGH
 from askance.features.kinds import (
     IGNORE,
@@ -37,7 +37,7 @@ from askance.stream.delimited import DelimitedStream
 from askance.stream.one_by_one import Wrong
 from askance.stream.pieces import PIECE_BYTES, FilePart, TextPiece
 from askance.stream.source import Source
-from askance.stream.split import Refuse, Split, csv_line, first_row, ignore, rows_looked_at, sample_of, split
+from askance.stream.split import Refuse, Split, count_sample_rows, csv_line, first_row, ignore, sample_of, split
 
 DELIMITERS = (",", "\t", ";", "|")
 ROWS_FOR_DELIMITER = 50
@@ -84,7 +84,7 @@ class CsvStream(DelimitedStream):
         is_cut = not self._buffer.holds_only(content)
         sample = sample_of(content, self.name, self.dialect, len(first), is_cut)
         # Cells of many lines, within quotes, may leave few rows to judge by: then the kinds may still change.
-        is_enough = not is_cut or len(sample) > min(ENOUGH, rows_looked_at(len(first)) - 1)
+        is_enough = not is_cut or len(sample) > min(ENOUGH, count_sample_rows(len(first)) - 1)
         if header is None and state is not None:
             names = [name for name in names_in(state) if not name.isdigit()]
             header = None if set(names).isdisjoint(first) else True
@@ -144,7 +144,7 @@ class CsvStream(DelimitedStream):
         """The fields whose numbers have a decimal comma; refuses those with separators between thousands."""
         label, given = self._find_label(), self.settings.features or {}
         for place, name in enumerate(self.names):
-            found = written_with([row[place] for row in sample], self.missing) if place != label else None
+            found = find_notation([row[place] for row in sample], self.missing) if place != label else None
             if found is None or given.get(name, NUMBER) != NUMBER:
                 continue
             how, example = found

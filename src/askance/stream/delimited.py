@@ -33,7 +33,7 @@ from askance.stream.buffer import Buffer
 from askance.stream.cells import Dialect
 from askance.stream.encoding import NOT_UTF8
 from askance.stream.numbers import tables
-from askance.stream.one_by_one import Wrong, add_one_by_one, count_strays, is_careful, look_one_by_one
+from askance.stream.one_by_one import Wrong, add_one_by_one, count_strays, is_careful, transform_one_by_one
 from askance.stream.origins import find_id
 from askance.stream.pieces import ParsedRows
 from askance.stream.source import Source
@@ -240,7 +240,7 @@ class DelimitedStream(Stream):
         wrong = unreadable | misfits | no_text
         if self._has_to_go_one_by_one(rows, numbers, unreadable, wrong, stray):
             before = cells.n_rows
-            add = look_one_by_one if self.settings.frozen else add_one_by_one
+            add = transform_one_by_one if self.settings.frozen else add_one_by_one
             wrong = add(self._features, as_they_are, cells, self._at, unreadable)
             self._arrange()
             keep = np.array([row for row in range(rows.n_rows) if row not in wrong], int)

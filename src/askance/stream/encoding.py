@@ -35,7 +35,7 @@ def recode(encoding: str) -> Conversion:
             piece = part.read(PIECE)
             try:
                 decoded = text.decode(piece, not piece)
-            except UnicodeDecodeError:
+            except UnicodeError:
                 raise InvalidInput(
                     f"{part.name!r} is no {encoding} text: see line {line} and those after it."
                 ) from None

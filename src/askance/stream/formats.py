@@ -30,6 +30,8 @@ class FileFormat(NamedTuple):
     """How files of one format are known and read."""
 
     suffixes: tuple[str, ...]
+    holds: str
+    """What such a file has in it, for the docs."""
     read: Callable[[Source, Settings, FormatOptions, State], Stream]
     options: tuple[str, ...] = ()
     """Those of the ``FormatOptions`` that mean something for it."""
@@ -93,16 +95,41 @@ def read_vw(place: Source, settings: Settings, options: FormatOptions, state: St
 
 
 OF_TABLES = ("header", "delimiter", "quote", "encoding", "na_values")
+NEEDS_PYARROW = "needs `pip install 'askance[parquet]'`"
 FORMATS: dict[str, FileFormat] = {
-    "libsvm": FileFormat((".libsvm", ".svmlight", ".svm"), read_libsvm, ("zero_based", "encoding")),
-    "csv": FileFormat((".csv",), read_csv, OF_TABLES),
-    "tsv": FileFormat((".tsv", ".tab"), read_tsv, OF_TABLES),
-    "jsonl": FileFormat((".jsonl", ".ndjson", ".json"), read_jsonl, ("encoding", "na_values")),
-    "arff": FileFormat((".arff",), read_arff, ("encoding", "na_values")),
-    "npz": FileFormat((".npz",), read_npz),
-    "parquet": FileFormat((".parquet", ".pq"), read_parquet, ("na_values",)),
-    "vw": FileFormat((".vw",), read_vw, ("encoding",)),
-    "feather": FileFormat((".feather", ".arrow", ".ipc"), read_feather, ("na_values",)),
+    "libsvm": FileFormat(
+        (".libsvm", ".svmlight", ".svm"),
+        "`label index:value ...`; comments, `qid:`, any order of indices; repeated ones are added",
+        read_libsvm,
+        ("zero_based", "encoding"),
+    ),
+    "csv": FileFormat(
+        (".csv",),
+        "delimiter and line of names are found; quotes may enclose delimiters and line ends",
+        read_csv,
+        OF_TABLES,
+    ),
+    "tsv": FileFormat((".tsv", ".tab"), "the same, with tabs", read_tsv, OF_TABLES),
+    "jsonl": FileFormat(
+        (".jsonl", ".ndjson", ".json"),
+        "one object per line, nested as it may be, or one array of objects",
+        read_jsonl,
+        ("encoding", "na_values"),
+    ),
+    "arff": FileFormat((".arff",), "Weka's format, dense and sparse", read_arff, ("encoding", "na_values")),
+    "npz": FileFormat(
+        (".npz",), "`X` dense, or `data`, `indices`, `indptr`, `shape` of a CSR matrix; labels in `y`", read_npz
+    ),
+    "parquet": FileFormat((".parquet", ".pq"), f"columns of a table; {NEEDS_PYARROW}", read_parquet, ("na_values",)),
+    "vw": FileFormat(
+        (".vw",),
+        "Vowpal Wabbit's text; see [its lines](streams.md#lines-of-vowpal-wabbit)",
+        read_vw,
+        ("encoding",),
+    ),
+    "feather": FileFormat(
+        (".feather", ".arrow", ".ipc"), f"Arrow's own files; {NEEDS_PYARROW}", read_feather, ("na_values",)
+    ),
 }
 SUFFIXES = {suffix: name for name, declared in FORMATS.items() for suffix in declared.suffixes}
 

@@ -25,7 +25,7 @@ OUTSIDE, BETWEEN = 0, 1  # depths: out of the array, and in it but in none of it
 
 def objects_of_array(part: Input) -> Iterator[bytes] | None:
     """The objects of a file that is one array, one a line; None for any other file."""
-    return _split(part) if begins_an_array(part.look(LINES_LOOKED_AT, LOOK_AT)) else None
+    return _split(part) if begins_an_array(part.peek(LINES_LOOKED_AT, LOOK_AT)) else None
 
 
 def begins_an_array(content: bytes) -> bool:

@@ -127,7 +127,7 @@ class JsonlStream(RowStream):
         cells, labels = Cells(), list[Any]()
         for number, line in buffer.lines():
             self._take_line(piece.place, number, line, cells, labels)
-        return self._parsed(cells, labels, first_line, buffer.line - first_line)
+        return self._finish_piece(cells, labels, first_line, buffer.line - first_line)
 
 
 def _constant(word: str) -> None:

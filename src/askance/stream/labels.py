@@ -174,7 +174,7 @@ class Labels:
         True and false are the texts ``true`` and ``false``, but 1 and 0 where labels are numbers.
         """
         if self.separator is not None and isinstance(label, list | tuple):
-            return self._joined(label, self.separator)
+            return self._join(label, self.separator)
         if self.is_missing(label):
             return None
         if isinstance(label, str):
@@ -190,7 +190,7 @@ class Labels:
             self._values[label] = self.value(repr(int(label) if is_whole else label))
         return self._values[label]
 
-    def _joined(self, labels: Sequence[Any], separator: str) -> str:
+    def _join(self, labels: Sequence[Any], separator: str) -> str:
         """A list of labels as text."""
         texts = [str(self.of(label)) for label in labels]
         if any(separator in text for text in texts):
@@ -227,7 +227,7 @@ class Labels:
         self._values = {}
         self.wrong = {}
 
-    def found(self) -> list[str]:
+    def list_labels(self) -> list[str]:
         """The different labels that the compiled parser found, as text."""
         pool, ends = self.places.pool, self.places.ends
         count = int(self.places.total[0])

@@ -37,6 +37,7 @@ class LibsvmStream(Stream):
     """The rows of LIBSVM files."""
 
     has_lines = True
+    parses_without_lock = True
     kept_as = "libsvm"
 
     def __init__(
@@ -52,7 +53,7 @@ class LibsvmStream(Stream):
         self._scaling = SparseScaling(settings.raw)
         if state is not None:
             self._take_state(state)
-        self._room = 1 << 16
+        self._entries = 1 << 16
         self._buffer = self._open_text(0)
         if settings.frozen and settings.label is None:
             self._has_labels = not LABEL_MISSING.match(self._buffer.first_lines(1))
@@ -89,33 +90,33 @@ class LibsvmStream(Stream):
         """Settle where counting begins, what the labels are and how to scale, by the first lines."""
         if self._zero_based is not None and self.labels.kind and self._scaling.is_settled:
             return
-        batch = Room(SAMPLE_ROWS, self._room)
+        batch = RowBuffer(SAMPLE_ROWS, self._entries)
         sample = Buffer.of(self._buffer.first_lines(SAMPLE_ROWS), self.name)
         self._fill(sample, batch, 0, lambda error: None)
         if self._zero_based is None:
             self._zero_based = batch.n_entries > 0 and int(batch.rows.columns[: batch.n_entries].min()) == 0
-        self.labels.settle(self.labels.found())
+        self.labels.settle(self.labels.list_labels())
         self.labels.forget()
         self._scaling.settle(batch.rows.values[: batch.n_entries], batch.width - (not self._zero_based))
 
     def _rows(self) -> Iterator[Parts]:
         most_rows = self._scaling.most_rows(self.settings.batch_rows)
-        room = Room(most_rows, self._room)
+        parsed = RowBuffer(most_rows, self._entries)
         for place in range(len(self.source)):
             if place:
                 self._buffer = self._open_text(place)
             while True:
-                before = room.n_rows
-                self._fill(self._buffer, room, 0 if self._zero_based else 1, self.refuse)
+                before = parsed.n_rows
+                self._fill(self._buffer, parsed, 0 if self._zero_based else 1, self.refuse)
                 if self.origins is not None:
-                    self.origins.add(place, room.rows.lines[before : room.n_rows].copy(), [])
-                if not room.is_full:
+                    self.origins.add(place, parsed.rows.lines[before : parsed.n_rows].copy(), [])
+                if not parsed.is_full:
                     break
-                yield self._finish(room)
-                room = Room(most_rows, self._room)
+                yield self._finish(parsed)
+                parsed = RowBuffer(most_rows, self._entries)
         self.close()
-        if room.n_rows:
-            yield self._finish(room)
+        if parsed.n_rows:
+            yield self._finish(parsed)
 
     def pieces(self) -> Iterator[TextPiece] | None:
         """Whole lines."""
@@ -124,56 +125,53 @@ class LibsvmStream(Stream):
     def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
         """Parse some whole lines."""
         buffer = self._hold(content, piece.place, first_line)
-        rooms = [Room(count_lines(content) + 1, self._room)]
-        self._fill(buffer, rooms[0], 0 if self._zero_based else 1, self.refuse)
-        while rooms[-1].is_full:  # a very long piece
-            rooms.append(Room(rooms[0].most_rows, self._room))
-            self._fill(buffer, rooms[-1], 0 if self._zero_based else 1, self.refuse)
-        self._room = max(1 << 12, rooms[0].n_entries + rooms[0].n_entries // 4)
-        lengths, columns, values = (
-            np.concatenate(arrays)
-            for arrays in zip(*((np.diff(a), b, c) for a, b, c in (room.arrays() for room in rooms)), strict=True)
-        )
-        starts = np.append(np.int32(0), np.cumsum(lengths, dtype=np.int32))
+        row_buffers = [RowBuffer(count_lines(content) + 1, self._entries)]
+        self._fill(buffer, row_buffers[0], 0 if self._zero_based else 1, self.refuse)
+        while row_buffers[-1].is_full:  # a very long piece
+            row_buffers.append(RowBuffer(row_buffers[0].most_rows, self._entries))
+            self._fill(buffer, row_buffers[-1], 0 if self._zero_based else 1, self.refuse)
+        self._entries = max(1 << 12, row_buffers[0].n_entries + row_buffers[0].n_entries // 4)
+        starts, columns, values = row_buffers[0].arrays() if len(row_buffers) == 1 else _join(row_buffers)
         self._scaling.prepare(starts, values)
         labels, lines = (
-            np.concatenate([getattr(room.rows, name)[: room.n_rows] for room in rooms]) for name in ("labels", "lines")
+            np.concatenate([getattr(parsed.rows, name)[: parsed.n_rows] for parsed in row_buffers])
+            for name in ("labels", "lines")
         )
         y = self.labels.decode(labels) if self._has_labels else None
         told = lines - (first_line - 1) if self.origins is not None else lines[:0]
-        width = max(room.width for room in rooms)
+        width = max(parsed.width for parsed in row_buffers)
         return ParsedRows((starts, columns, values, width), y, None, told, [], buffer.line - first_line)
 
     def scale(self, rows: Any) -> Any:
         """The rows that ``parse`` gave, standardised if they are to be."""
         return self._scaling.finish(*rows)
 
-    def _finish(self, room: Room) -> Parts:
-        self._room = max(1 << 12, room.n_entries + room.n_entries // 4)
-        X = self._scaling.matrix(*room.arrays(), room.width)
-        return X, self.labels.decode(room.rows.labels[: room.n_rows]) if self._has_labels else None, None
+    def _finish(self, parsed: RowBuffer) -> Parts:
+        self._entries = max(1 << 12, parsed.n_entries + parsed.n_entries // 4)
+        X = self._scaling.matrix(*parsed.arrays(), parsed.width)
+        return X, self.labels.decode(parsed.rows.labels[: parsed.n_rows]) if self._has_labels else None, None
 
-    def _fill(self, buffer: Buffer, room: Room, first_index: int, refuse: Callable[[BadLine], None]) -> None:
-        """Parse until the room is full or the file ends."""
+    def _fill(self, buffer: Buffer, parsed: RowBuffer, first_index: int, refuse: Callable[[BadLine], None]) -> None:
+        """Parse until the buffer of rows is full or the file ends."""
         parse = specialise(parser.parse_lines)
         solved = NOTHING_SOLVED
-        while not room.is_full:
-            before = room.n_rows
+        while not parsed.is_full:
+            before = parsed.n_rows
             stop = ParserStop(*parse(
                 buffer.data, buffer.position, buffer.stop, buffer.at_end, buffer.line, first_index, self._has_labels,
-                room.most_rows, BATCH_ENTRIES, room.rows, room.n_rows, room.n_entries, room.width,
+                parsed.most_rows, BATCH_ENTRIES, parsed.rows, parsed.n_rows, parsed.n_entries, parsed.width,
                 self.labels.places, tables(), USUAL.table, *solved,
             ))  # fmt: skip
             buffer.position, buffer.line = stop.position, stop.line
-            room.n_rows, room.n_entries, room.width = stop.n_rows, stop.n_entries, stop.width
-            self._check_labels(buffer, room, before, refuse)
+            parsed.n_rows, parsed.n_entries, parsed.width = stop.n_rows, stop.n_entries, stop.width
+            self._check_labels(buffer, parsed, before, refuse)
             solved = NOTHING_SOLVED
             if stop.why == parser.MORE_NEEDED:
                 if buffer.at_end:
                     return
                 self._read_on(buffer, refuse)
             elif stop.why == parser.ENTRIES_FULL:
-                room.grow()
+                parsed.grow()
             elif stop.why == parser.LABELS_FULL:
                 self.labels.make_room()
             elif stop.why != parser.BATCH_FULL:
@@ -199,24 +197,24 @@ class LibsvmStream(Stream):
             refuse(error)
             buffer.skip_line()
 
-    def _check_labels(self, buffer: Buffer, room: Room, first: int, refuse: Callable[[BadLine], None]) -> None:
+    def _check_labels(self, buffer: Buffer, parsed: RowBuffer, first: int, refuse: Callable[[BadLine], None]) -> None:
         """Understand new labels, and leave out rows whose label is not of the right kind."""
         if self.labels.kind is None:
             return
         self.labels.understand()
         if self.labels.wrong and self._has_labels:
-            keep = np.ones(room.n_rows, np.bool_)
-            for row in range(first, room.n_rows):
-                reason = self.labels.wrong.get(int(room.rows.labels[row]))
+            keep = np.ones(parsed.n_rows, np.bool_)
+            for row in range(first, parsed.n_rows):
+                reason = self.labels.wrong.get(int(parsed.rows.labels[row]))
                 if reason:
-                    bad = buffer.bad_line(int(room.rows.lines[row]), "column 1", reason)
+                    bad = buffer.bad_line(int(parsed.rows.lines[row]), "column 1", reason)
                     bad.raw = buffer.raw_line(bad.line)
                     refuse(bad)
                     keep[row] = False
-            room.keep(keep)
+            parsed.keep(keep)
 
 
-class Room:
+class RowBuffer:
     """Rows of a batch in the making."""
 
     def __init__(self, most_rows: int, most_entries: int) -> None:
@@ -266,6 +264,15 @@ class Room:
             array[: len(kept)] = kept
         self.rows.starts[1 : n_rows + 1] = ends
         self.n_rows, self.n_entries = n_rows, n_entries
+
+
+def _join(row_buffers: list[RowBuffer]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of several row_buffers: where they begin, columns and values."""
+    parts = [parsed.arrays() for parsed in row_buffers]
+    lengths, columns, values = (
+        np.concatenate(arrays) for arrays in zip(*((np.diff(a), b, c) for a, b, c in parts), strict=True)
+    )
+    return np.append(np.int32(0), np.cumsum(lengths, dtype=np.int32)), columns, values
 
 
 def _solve(line: bytes, position: int) -> tuple[np.ndarray, np.ndarray]:

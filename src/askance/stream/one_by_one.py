@@ -79,19 +79,19 @@ def add_one_by_one(
     return _try_each(add, features, rows, {n: places[n] for n in features.kinds if n in places}, unreadable)
 
 
-def look_one_by_one(
+def transform_one_by_one(
     features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
 ) -> dict[int, Wrong]:
     """As ``add_one_by_one``, with the fields left as they are."""
 
-    def look(texts: dict[str, str]) -> FieldError | None:
-        plan = features.look(texts)
+    def transform(texts: dict[str, str]) -> FieldError | None:
+        plan = features.plan_transform(texts)
         if plan.error is None:
             features.fill(cells, plan)
         return plan.error
 
     known = {name: places[name] for name in features.kinds if name in places}
-    return _try_each(look, features, rows, known, unreadable)
+    return _try_each(transform, features, rows, known, unreadable)
 
 
 def _try_each(

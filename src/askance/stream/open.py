@@ -18,6 +18,7 @@ from askance.stream.source import Converted, Source, without_compression
 LOOK_AT = 1 << 16  # bytes
 
 LINES = 20
+MODEL = b'{"format": "askance model", '  # how askance.learner.files begins what it writes
 
 _MISSING = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
 _VW_HEAD = re.compile(rb"(?:[-+]?[0-9][0-9.]*(?: [0-9][0-9.]*)? )?(?:'[^\s|]*)? ?\|(?=[^\s|]* [^\s|])")
@@ -164,7 +165,7 @@ def find_format(source: Source) -> str:
             f"{source.name!r} mixes formats: {one!r} is {first or 'unknown'}, {other!r} {second or 'unknown'}; "
             "name the format if they are all alike."
         )
-    return found[source.names[0]] or format_of(source.look(LINES, LOOK_AT), source.names[0])
+    return found[source.names[0]] or format_of(source.peek(LINES, LOOK_AT), source.names[0])
 
 
 def format_of(start: bytes, name: str) -> str:
@@ -177,6 +178,11 @@ def format_of(start: bytes, name: str) -> str:
         return "feather"
     if start.startswith(b"\x93NUMPY"):
         raise InvalidInput(f"{name!r} holds a single array; events and labels are read from an .npz file with X and y.")
+    if start.startswith(MODEL):
+        raise InvalidInput(
+            f"{name!r} is a model, not a file of events; askance predict, run and pipe take it after --load, and "
+            "askance.load reads it in Python."
+        )
     lines = [line.strip() for line in start.removeprefix(b"\xef\xbb\xbf").splitlines()[:LINES]]
     lines = [line for line in lines if line]
     first = lines[0] if lines else b""

@@ -161,7 +161,7 @@ class ParquetStream(RowStream):
     def parse(self, piece: RowGroupPiece, content: Any, first_line: int = 1) -> ParsedRows:
         """Parse some rows."""
         self._place = piece.place
-        return self._parsed(*self._take_rows(content, piece.first_row))
+        return self._finish_piece(*self._take_rows(content, piece.first_row))
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__ |= kept | {"_arrow": _pyarrow()}

@@ -132,6 +132,6 @@ def _lines(part: Input) -> Iterator[bytes]:
 
 def unwrap(source: Source) -> KeptLines | None:
     """The lines that were kept, where a source is a file of bad lines; None where it is not."""
-    first = source.look(1, LONGEST_HEAD).partition(b"\n")[0]
+    first = source.peek(1, LONGEST_HEAD).partition(b"\n")[0]
     head = read_head(first)
     return None if head is None else KeptLines(source, head)

@@ -91,12 +91,12 @@ class RowStream(Stream):
         if not self.settings.frozen:
             self._features.add(cells, row)
             return
-        plan = self._features.look(row)
+        plan = self._features.plan_transform(row)
         if plan.error is not None:
             raise plan.error
         self._features.fill(cells, plan)
 
-    def _parsed(self, cells: Cells, labels: list[Any], first_line: int = 1, n_lines: int = 0) -> ParsedRows:
+    def _finish_piece(self, cells: Cells, labels: list[Any], first_line: int = 1, n_lines: int = 0) -> ParsedRows:
         """What ``parse`` gives for the rows of a piece."""
         lines, ids = self._take_origins(first_line)
         y = as_array(labels, self.labels.kind) if self._label is not None else None

@@ -59,7 +59,7 @@ class Input:
         self.name = name
         self._size = size
         self._inner = inner  # what it is made from, by a conversion
-        self._looked, self._place = b"", 0
+        self._peeked, self._place = b"", 0
         start = b""
         while len(start) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(start))):
             start += _check(more)  # a pipe may hand out a byte at a time
@@ -79,21 +79,21 @@ class Input:
             case _:
                 self._bytes = self._raw
 
-    def look(self, n_lines: int, most: int) -> bytes:
+    def peek(self, n_lines: int, most: int) -> bytes:
         """The first lines, or bytes, which will be read again."""
         room = bytearray(1 << 14)
-        self._place = len(self._looked)  # on from where a look before this one has ended
+        self._place = len(self._peeked)  # on from where a peek before this one has ended
         with memoryview(room) as view:
-            while len(self._looked) < most and self._looked.count(b"\n") < n_lines and (got := self.readinto(view)):
-                self._looked += view[:got].tobytes()
-                self._place = len(self._looked)
+            while len(self._peeked) < most and self._peeked.count(b"\n") < n_lines and (got := self.readinto(view)):
+                self._peeked += view[:got].tobytes()
+                self._place = len(self._peeked)
         self._place = 0
-        return self._looked[:most]
+        return self._peeked[:most]
 
     def readinto(self, room: memoryview) -> int:
         """Read what is there into ``room``; 0 at the end."""
-        if self._place < len(self._looked):
-            piece = self._looked[self._place : self._place + len(room)]
+        if self._place < len(self._peeked):
+            piece = self._peeked[self._place : self._place + len(room)]
             room[: len(piece)] = piece
             self._place += len(piece)
             return len(piece)
@@ -184,7 +184,7 @@ class Source:
     def __init__(self, source: Any) -> None:
         self._object: Any = None
         self._taken = False
-        self._looked_at: Input | None = None
+        self._peeked_part: Input | None = None
         if isinstance(source, str) and source == STDIN:
             self._object = sys.stdin.buffer
             self.name, self.names = STDIN, [STDIN]
@@ -215,8 +215,8 @@ class Source:
 
     def open(self, place: int) -> Input:
         """The bytes of one of the files."""
-        if self._looked_at is not None and place == 0:
-            part, self._looked_at = self._looked_at, None
+        if self._peeked_part is not None and place == 0:
+            part, self._peeked_part = self._peeked_part, None
             return part
         if self._object is None:
             path = self.paths[place]
@@ -226,11 +226,11 @@ class Source:
         self._taken = True
         return Input(self._object, self.name, owned=False)
 
-    def look(self, n_lines: int, most: int) -> bytes:
+    def peek(self, n_lines: int, most: int) -> bytes:
         """The first lines, or bytes, of the first file, which will be read again."""
-        if self._looked_at is None:
-            self._looked_at = self.open(0)
-        return self._looked_at.look(n_lines, most)
+        if self._peeked_part is None:
+            self._peeked_part = self.open(0)
+        return self._peeked_part.peek(n_lines, most)
 
     def size_of(self, place: int) -> int:
         """The size of one of the files, in bytes; 0 if it is not known."""
@@ -283,14 +283,14 @@ class Converted(Source):
     def __init__(self, inner: Source, convert: Conversion, unit: str = "line") -> None:
         self._inner, self._convert, self._unit = inner, convert, unit
         self.name, self.names = inner.name, inner.names
-        self._looked_at: Input | None = None
+        self._peeked_part: Input | None = None
         self._object = inner._object
         self.paths = getattr(inner, "paths", [])
 
     def open(self, place: int) -> Input:
         """The bytes of one of the files, converted."""
-        if self._looked_at is not None and place == 0:
-            part, self._looked_at = self._looked_at, None
+        if self._peeked_part is not None and place == 0:
+            part, self._peeked_part = self._peeked_part, None
             return part
         part = self._inner.open(place)
         pieces = self._convert(part)

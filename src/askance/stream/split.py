@@ -140,7 +140,7 @@ def first_row(buffer: Buffer, dialect: Dialect) -> list[str]:
         buffer.refill()
 
 
-def rows_looked_at(n_cells: int) -> int:
+def count_sample_rows(n_cells: int) -> int:
     """How many rows of so many cells kinds are guessed by, at most."""
     return min(SAMPLE_ROWS, max(20, MOST_CELLS // n_cells))
 
@@ -150,7 +150,7 @@ def sample_of(content: bytes, name: str, dialect: Dialect, n_cells: int, is_cut:
     lines, whose inner lines are no rows."""
     buffer = Buffer.of(content, name)
     texts: list[list[str]] = []
-    most = rows_looked_at(n_cells)
+    most = count_sample_rows(n_cells)
 
     def refuse(error: BadLine) -> None:
         if is_cut and error.reason == NEVER_CLOSED:

@@ -243,7 +243,7 @@ def write_fields(features: RowFeatures, row: Mapping[str, Any]) -> str:
     cells = Cells()
     flat = flatten(row)
     features.add(cells, flat)
-    plan = features.look(flat)
+    plan = features.plan_transform(flat)
     found = [" ".join(["|", *(_with_value(_not_digits(name), value) for name, value in plan.numbers)])]
     for name, kind, value in plan.others:
         if kind == TEXT:

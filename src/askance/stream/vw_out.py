@@ -95,12 +95,12 @@ def _features_of(X: Any, fields: Mapping[str, str] | None, namespace: str) -> It
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
         if X.ndim != 2:
             raise InvalidInput(f"X must have two dimensions, a row for each event, got {X.ndim}.")
-        yield from _numbered(csr_array(X), namespace)
+        yield from _lines_of_columns(csr_array(X), namespace)
         return
-    yield from _named(_rows_of(X), fields)
+    yield from _lines_of_fields(_rows_of(X), fields)
 
 
-def _numbered(X: Any, namespace: str) -> Iterator[str]:
+def _lines_of_columns(X: Any, namespace: str) -> Iterator[str]:
     for start, stop in zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True):
         columns, values = X.indices[start:stop].tolist(), X.data[start:stop].astype(np.float64)
         if not np.isfinite(values).all():
@@ -124,7 +124,7 @@ def _rows_of(X: Any) -> Sequence[Mapping[str, Any]]:
     return [{"text": row} if isinstance(row, str) else row for row in X]
 
 
-def _named(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str] | None) -> Iterator[str]:
+def _lines_of_fields(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str] | None) -> Iterator[str]:
     features = RowFeatures(fields, raw=True)
     features.guess_kinds([flatten(row) for row in rows[:SAMPLE_ROWS]])
     for number, row in enumerate(rows):
@@ -145,5 +145,5 @@ def _lines_of_stream(stream: Stream, namespace: str) -> Iterator[str]:
         elif "fields" in stream.state():
             raise InvalidInput("a stream of named fields must be opened with keep_rows=True to be written.")
         else:
-            rows = _numbered(batch.X, namespace)
+            rows = _lines_of_columns(batch.X, namespace)
         yield from _lines(rows, batch.y, batch.weights, batch.origins.get("id"))

@@ -13,7 +13,7 @@ from askance.learner.rule import QueryRule, UpdateRule, reads_parameter
 from askance.learner.state import Tally
 from askance.learner.update import AsymmetricAdaptiveDiagonal, PassiveAggressive1
 from askance.testing.contract import check_parameters, expect, instance_of, run_checks
-from askance.testing.replays import REPLAYS, Case
+from askance.testing.replays import REPLAYS, ReplayCase
 
 MARGINS = (0.0, 1e-12, 0.01, 0.5, 1.0, 3.0, 1e3, 1e9)
 VARIANCES = (0.0, 1e-9, 0.3, 1.0, 1e6)
@@ -21,7 +21,7 @@ LENGTHS = (1e-9, 0.5, 1.0, 40.0, 1e6)
 TALLIES = (Tally(1, 0, 0), Tally(1000, 40, 7), Tally(10**9, 10**8, 10**7))
 
 
-class QueryCase(Case):
+class QueryCase(ReplayCase):
     """A query rule with an update rule that provides what it reads."""
 
     def arguments(self) -> Iterator[tuple[float, float, float, Tally]]:
@@ -69,7 +69,7 @@ def check_query_rule(rule: Any, update: UpdateRule | None = None) -> None:
     """
     rule = instance_of(rule, QueryRule)
     learner = update or (AsymmetricAdaptiveDiagonal() if rule.reads_variance else PassiveAggressive1())
-    rule.check_fits(learner)
+    run_checks(type(rule).__name__, [(rule.check_fits, learner)])
     case = QueryCase(learner, rule, 2, type(rule).__name__)
     run_checks(case.name, [(check_parameters, rule), *((check, case) for check in (*CHECKS, *REPLAYS))])
 

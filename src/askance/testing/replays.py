@@ -23,7 +23,7 @@ HALF = 80
 
 
 @dataclass(frozen=True)
-class Case:
+class ReplayCase:
     """A combination of rules, and how many classes it separates."""
 
     update: UpdateRule
@@ -45,7 +45,7 @@ class Case:
         return StreamClassifier(**rules, classes=list(range(self.n_classes)), random_state=1)
 
 
-class Outcome:
+class ReplayResult:
     """What was decided for each event, and the model that is left."""
 
     def __init__(self, clf: StreamClassifier, decided: list[Any]) -> None:
@@ -53,7 +53,7 @@ class Outcome:
         self.arrays = {name: np.concatenate([np.atleast_1d(getattr(d, name)) for d in decided]) for name in columns}
         self.model = saved_arrays(clf)
 
-    def difference_to(self, other: Outcome) -> str | None:
+    def difference_to(self, other: ReplayResult) -> str | None:
         """Where the two differ first, in words."""
         for name, own in self.arrays.items():
             theirs = other.arrays[name]
@@ -69,13 +69,13 @@ def saved_arrays(clf: StreamClassifier) -> list[np.ndarray]:
     return [getattr(clf._state, name).copy() for name in SAVED]
 
 
-def play_whole(case: Case) -> Outcome:
+def play_whole(case: ReplayCase) -> ReplayResult:
     X, y = case.events()
     clf = case.fresh()
-    return Outcome(clf, [clf.run(X, y)])
+    return ReplayResult(clf, [clf.run(X, y)])
 
 
-def check_same_seed_same_decisions(case: Case) -> None:
+def check_same_seed_same_decisions(case: ReplayCase) -> None:
     """A second run with the same seed gives the same bits."""
     difference = play_whole(case).difference_to(play_whole(case))
     expect(
@@ -85,11 +85,11 @@ def check_same_seed_same_decisions(case: Case) -> None:
     )
 
 
-def check_dense_and_sparse_alike(case: Case) -> None:
+def check_dense_and_sparse_alike(case: ReplayCase) -> None:
     """An array and a CSR matrix of the same numbers give the same bits."""
     X, y = case.events()
     clf = case.fresh()
-    difference = play_whole(case).difference_to(Outcome(clf, [clf.run(sp.csr_matrix(X), y)]))
+    difference = play_whole(case).difference_to(ReplayResult(clf, [clf.run(sp.csr_matrix(X), y)]))
     expect(
         difference is None,
         f"{case.name}: a sparse matrix gave another result than an array ({difference}); read an event's features as "
@@ -97,7 +97,7 @@ def check_dense_and_sparse_alike(case: Case) -> None:
     )
 
 
-def check_chunks_and_single_events_alike(case: Case) -> None:
+def check_chunks_and_single_events_alike(case: ReplayCase) -> None:
     """A stream in one call, in chunks, and as a loop of ask and tell gives the same bits."""
     X, y = case.events()
     in_chunks, one_by_one = case.fresh(), case.fresh()
@@ -109,8 +109,8 @@ def check_chunks_and_single_events_alike(case: Case) -> None:
             one_by_one.tell(x, label, weight=decisions[-1].weight)
     whole = play_whole(case)
     for how, outcome in (
-        ("in chunks", Outcome(in_chunks, chunks)),
-        ("by ask and tell", Outcome(one_by_one, decisions)),
+        ("in chunks", ReplayResult(in_chunks, chunks)),
+        ("by ask and tell", ReplayResult(one_by_one, decisions)),
     ):
         difference = whole.difference_to(outcome)
         expect(
@@ -120,7 +120,7 @@ def check_chunks_and_single_events_alike(case: Case) -> None:
         )
 
 
-def check_saved_and_loaded_goes_on(case: Case) -> None:
+def check_saved_and_loaded_goes_on(case: ReplayCase) -> None:
     """A model that is saved and loaded in mid-stream goes on with the same bits."""
     X, y = case.events()
     clf = case.fresh()
@@ -129,7 +129,7 @@ def check_saved_and_loaded_goes_on(case: Case) -> None:
         path = Path(folder) / "rule.model"
         clf.save(path)
         again = load(path)
-    unsaved, saved = (Outcome(model, [first, model.run(X[HALF:], y[HALF:])]) for model in (clf, again))
+    unsaved, saved = (ReplayResult(model, [first, model.run(X[HALF:], y[HALF:])]) for model in (clf, again))
     difference = unsaved.difference_to(saved)
     expect(
         difference is None,

@@ -10,7 +10,7 @@ import numpy as np
 from askance.learner.query import Margin, Variance
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.testing.contract import are_equal, check_parameters, expect, instance_of, run_checks
-from askance.testing.replays import REPLAYS, Case, saved_arrays
+from askance.testing.replays import REPLAYS, ReplayCase, saved_arrays
 
 BETTER_THAN_CHANCE = 0.15
 """How much better than a guess a rule must be on a stream that a linear model learns without a mistake."""
@@ -43,25 +43,25 @@ def check_update_rule(rule: Any, query: QueryRule | None = None) -> None:
     chosen = query or (Variance(delta=0.3, eta=1.0, gamma=1.0) if rule.provides_variance else Margin(delta=0.3))
     chosen.check_fits(rule)
     sizes = (2, 3) if rule.multiclass is not None else (2,)
-    cases = [Case(rule, chosen, n_classes, name) for n_classes in sizes]
+    cases = [ReplayCase(rule, chosen, n_classes, name) for n_classes in sizes]
     run_checks(name, [(check_parameters, rule), *((check, case) for case in cases for check in (*CHECKS, *REPLAYS))])
 
 
-def trained(case: Case, **options: Any) -> Any:
+def train(case: ReplayCase, **options: Any) -> Any:
     """A classifier that has learned half of the events."""
     X, y = case.events()
     return case.fresh(**options).partial_fit(X[::2], y[::2])
 
 
-def learns_from_seeing(case: Case) -> bool:
+def learns_from_seeing(case: ReplayCase) -> bool:
     """Whether an event of the stream may change the model without its label."""
     return case.update.watches_events or case.update.kernels(case.n_classes).observe is not None
 
 
-def check_predicting_changes_nothing(case: Case) -> None:
+def check_predicting_changes_nothing(case: ReplayCase) -> None:
     """Neither the margin kernel nor the score kernel writes to the model."""
     X, _ = case.events()
-    clf = trained(case)
+    clf = train(case)
     before = saved_arrays(clf)
     predicted = clf.decision_function(X)
     if not learns_from_seeing(case):
@@ -74,12 +74,12 @@ def check_predicting_changes_nothing(case: Case) -> None:
     )
 
 
-def check_scores_agree(case: Case) -> None:
+def check_scores_agree(case: ReplayCase) -> None:
     """The kernel with the variance predicts what the one without does; a variance is finite and no less than 0."""
     if learns_from_seeing(case):
         return
     X, _ = case.events()
-    clf = trained(case)
+    clf = train(case)
     predicted = clf.run(X, [None] * len(X))  # without labels, the margin kernel alone is used
     asked = [clf.ask(x) for x in X]
     expect(
@@ -98,7 +98,7 @@ def check_scores_agree(case: Case) -> None:
     )
 
 
-def check_it_learns(case: Case) -> None:
+def check_it_learns(case: ReplayCase) -> None:
     """After three passes over an easy stream, predictions are clearly better than a guess."""
     X, y = case.events()
     clf = case.fresh()
@@ -114,7 +114,7 @@ def check_it_learns(case: Case) -> None:
     )
 
 
-def check_it_touches_the_event_alone(case: Case) -> None:
+def check_it_touches_the_event_alone(case: ReplayCase) -> None:
     """Learning neither reads nor writes the numbers of features that the event does not have."""
     if not case.update.is_local:
         return
@@ -122,7 +122,7 @@ def check_it_touches_the_event_alone(case: Case) -> None:
     x = X[np.argmax((X == 0.0).any(axis=1) & (np.count_nonzero(X, axis=1) > 2))]
     others = np.flatnonzero(x == 0.0)
     for answer in range(case.n_classes):
-        plain, poisoned = trained(case), trained(case)
+        plain, poisoned = train(case), train(case)
         before = plain._state.table[others].copy()
         poisoned._state.table[others] = np.nan
         plain.tell(x, answer)
@@ -140,7 +140,7 @@ def check_it_touches_the_event_alone(case: Case) -> None:
         )
 
 
-def check_it_stays_finite(case: Case) -> None:
+def check_it_stays_finite(case: ReplayCase) -> None:
     """Large and small features, right and contradictory labels leave finite margins and weights."""
     X, y = case.events()
     for scale in (1e-6, 1e6):
@@ -153,13 +153,13 @@ def check_it_stays_finite(case: Case) -> None:
         )
 
 
-def check_weights_count(case: Case) -> None:
+def check_weights_count(case: ReplayCase) -> None:
     """A rule with a field ``weighted`` takes a share of its step for a weight below 1, and no shortcut above 1."""
     if "weighted" not in case.update.get_params():
         return
     X, y = case.events()
     rule = copy.deepcopy(case.update).set_params(weighted=True)
-    clfs = {weight: trained(case, update=rule) for weight in (0.001, 1.0)}
+    clfs = {weight: train(case, update=rule) for weight in (0.001, 1.0)}
     moved = {}
     for weight, clf in clfs.items():
         before = clf._state.table[:, 0].copy()
@@ -173,7 +173,7 @@ def check_weights_count(case: Case) -> None:
     )
     if rule.takes_weights or rule.kernels(case.n_classes).forget is not None:
         return
-    once, thrice = trained(case, update=rule), trained(case, update=rule)
+    once, thrice = train(case, update=rule), train(case, update=rule)
     for x, answer in zip(X[1:40:2], y[1:40:2], strict=True):
         once.tell(x, answer, weight=3.0)
         for _ in range(3):
@@ -188,10 +188,10 @@ def check_weights_count(case: Case) -> None:
     )
 
 
-def check_more_features_change_nothing(case: Case) -> None:
+def check_more_features_change_nothing(case: ReplayCase) -> None:
     """A model that is widened predicts what it predicted before."""
     X, _ = case.events()
-    clf = trained(case)
+    clf = train(case)
     before = clf.decision_function(X)
     clf.widen(X.shape[1] + 3)
     after = clf.decision_function(np.pad(X, [(0, 0), (0, 3)]))

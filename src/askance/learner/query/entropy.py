@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import erfc, log2, sqrt
 from typing import ClassVar
 
-from askance.learner.rule import QueryRule, parameter
+from askance.learner.rule import QueryRule, SearchRange, parameter
 
 __all__ = ["Entropy"]
 
@@ -41,3 +41,4 @@ class Entropy(QueryRule):
 
     probability: ClassVar = staticmethod(by_entropy)
     reads_variance: ClassVar = True
+    search: ClassVar = SearchRange(lowest=1e-12, highest=0.499, start=0.01)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
-from askance.learner.rule import QueryRule, positive
+from askance.learner.rule import QueryRule, SearchRange, positive
 
 __all__ = ["AsymmetricMargin", "DecreasingMargin", "FunctionValue", "Margin", "MistakeDrivenMargin", "ShiftedMargin"]
 
@@ -109,6 +109,7 @@ class DecreasingMargin(QueryRule):
 
     probability: ClassVar = staticmethod(by_decreasing_margin)
     scales: ClassVar = 1
+    search: ClassVar = SearchRange(start=1e4)
 
 
 @dataclass
@@ -125,6 +126,7 @@ class MistakeDrivenMargin(QueryRule):
 
     probability: ClassVar = staticmethod(by_mistake_driven_margin)
     scales: ClassVar = 1
+    search: ClassVar = SearchRange(start=0.1)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from askance.learner.rule import QueryRule, share
+from askance.learner.rule import QueryRule, SearchRange, share
 
 __all__ = ["Always", "Random"]
 
@@ -23,6 +23,7 @@ class Always(QueryRule):
     """Ask for every label: what a passive learner does."""
 
     probability: ClassVar = staticmethod(always)
+    search: ClassVar = None
 
 
 @dataclass
@@ -38,3 +39,4 @@ class Random(QueryRule):
     rate: float = share(0.1, hint=" To allow {value} labels in total use budget={value}.")
 
     probability: ClassVar = staticmethod(at_random)
+    search: ClassVar = SearchRange(lowest=1e-12, highest=1.0)

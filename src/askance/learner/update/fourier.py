@@ -22,6 +22,7 @@ from askance.learner.fourier import draw_frequencies, fill_curves
 from askance.learner.loop import length
 from askance.learner.moments import LONG, standardise, update_moments
 from askance.learner.rule import Kernel, Kernels, UpdateRule, parameter, positive, whole
+from askance.learner.rule_around import RuleAround
 from askance.learner.state import Event, State, declare_record, fresh_state
 from askance.learner.update.passive_aggressive import PassiveAggressive1
 
@@ -196,7 +197,7 @@ def kernels_around(inner: Kernels) -> Kernels:
 
 
 @dataclass
-class RandomFourier(UpdateRule):
+class RandomFourier(RuleAround):
     """Let a rule learn on random Fourier features of the standardised event: what it separates is then bent.
 
     For events of numbers, up to a few hundred columns. Every event costs ``components`` times its columns, a full
@@ -254,61 +255,12 @@ class RandomFourier(UpdateRule):
         self.update.check()
         super().check()
 
-    # --- what the rule within decides ---------------------------------------------------------------------
-
-    @property
-    def innermost(self) -> UpdateRule:
-        return self.update.innermost
-
-    @property
-    def binary(self) -> Kernels:  # type: ignore[override]
-        return kernels_around(self.update.binary)
-
-    @property
-    def multiclass(self) -> Kernels | None:  # type: ignore[override]
-        return None if self.update.multiclass is None else kernels_around(self.update.multiclass)
-
-    @property
-    def probabilistic(self) -> bool:  # type: ignore[override]
-        return self.update.probabilistic
-
-    @property
-    def weighted(self) -> bool:  # type: ignore[override]
-        return self.update.weighted
-
-    @property
-    def per_class(self) -> bool:  # type: ignore[override]
-        return self.update.per_class
-
-    @property
-    def costs(self) -> Any:  # type: ignore[override]
-        return self.update.costs
-
-    @property
-    def is_idempotent(self) -> bool:  # type: ignore[override]
-        return self.update.is_idempotent
-
-    @property
-    def takes_weights(self) -> bool:
-        return self.update.takes_weights
-
-    @property
-    def moves_threshold(self) -> bool:
-        return self.update.moves_threshold
-
-    @property
-    def provides_variance(self) -> bool:
-        return self.update.provides_variance
-
-    def kernels(self, n_classes: int) -> Kernels:
-        return kernels_around(self.update.kernels(n_classes))
+    def kernels_around(self, inner: Kernels) -> Kernels:
+        return kernels_around(inner)
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
         cosines = self.components, float(self.bandwidth), float(self.length), self.seed
         return (*super().layout(n_classes), *cosines, *self.update.layout(n_classes))
-
-    def parameters(self) -> np.ndarray:
-        return self.update.parameters()
 
     def parameters_for(self, classes: np.ndarray) -> np.ndarray:
         """The shapes of the inner arrays, and the inner rule's parameters."""

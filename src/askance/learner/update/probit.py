@@ -128,7 +128,7 @@ STAMP = 2  # its place among the numbers of a feature, after weight and variance
 CLOCK = 0  # in state.extra: how many answers there were
 
 
-def faded(variance, answers, memory, prior_variance):
+def fade(variance, answers, memory, prior_variance):
     """min(s_0, S / gamma^k), also where gamma^k is no longer distinguished from 0."""
     kept = memory**answers
     return variance / kept if variance < prior_variance * kept else prior_variance
@@ -145,7 +145,7 @@ def margin_and_faded_variance(parameters, state, event):
         value = event.values[i]
         margin += table[column, WEIGHT, 0] * value
         since = state.extra[CLOCK] - table[column, STAMP, 0]
-        variance += faded(table[column, VARIANCE, 0], since, memory, prior_variance) * (value * value)
+        variance += fade(table[column, VARIANCE, 0], since, memory, prior_variance) * (value * value)
     return Score(side(margin), margin, variance)
 
 
@@ -157,7 +157,7 @@ def fade_variances(parameters, state, event):
     for i in range(event.start, event.stop):
         column = event.columns[i]
         since = state.extra[CLOCK] - table[column, STAMP, 0]
-        table[column, VARIANCE, 0] = faded(table[column, VARIANCE, 0], since, memory, prior_variance)
+        table[column, VARIANCE, 0] = fade(table[column, VARIANCE, 0], since, memory, prior_variance)
         table[column, STAMP, 0] = state.extra[CLOCK]
 
 

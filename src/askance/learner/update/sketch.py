@@ -495,7 +495,7 @@ class AsymmetricAdaptiveBlockSketched(AsymmetricAdaptiveSketched):
 
 @dataclass
 class AsymmetricAdaptiveSparseSketched(AsymmetricAdaptiveSketched):
-    """The same algorithm and the same decisions, in O(m nnz + m^3) per answer (SSOA3).
+    """SOA3 for sparse events, with the same decisions, in O(m nnz + m^3) per answer (SSOA3).
 
     Parameters
     ----------

@@ -278,7 +278,7 @@ def messages(n: int, random_state: int = 0, spam_rate: float = 0.15, n_features:
     rng = np.random.default_rng(random_state)
     chances = rng.random((n, LUCK))  # one row is all the luck of one message
     is_spam = chances[:, 0] < spam_rate
-    writer = Writer()
+    writer = MessageWriter()
     texts = [
         writer.message(spam, iter(rng)) for spam, rng in zip(is_spam.tolist(), chances[:, 1:].tolist(), strict=True)
     ]
@@ -316,7 +316,7 @@ def pick_early(choices: Sequence[Choice], rng: float) -> Choice:
     return choices[min(int((len(choices) + 1) ** rng), len(choices)) - 1]
 
 
-class Writer:
+class MessageWriter:
     """Turns uniform numbers into messages. ``rng`` yields LUCK - 1 of them; how many are used varies."""
 
     def __init__(self) -> None:
