@@ -10,12 +10,14 @@ LOWEST ?= .venv-lowest
 LOWEST_TESTS ?= $(addprefix tests/,datasets features metrics quality stream/test_generators.py stream/test_missing.py \
 	stream/test_parquet.py learner/test_budgets.py learner/test_inputs.py learner/test_one_event.py learner/test_trace.py \
 	learner/test_sklearn_contract.py::test_estimator_passes_the_checks_with_an_intercept_normalised_and_on_a_budget \
-	experiments/test_plots.py cli/test_reproduce_screen.py live/test_smoke.py \
+	brokers/test_contract.py experiments/test_plots.py cli/test_reproduce_screen.py live/test_smoke.py \
 	test_drift_signal.py::test_unscaled_it_is_rivers_detector test_drift_signal.py::test_a_river_detector_can_take_its_place \
 	adapters/test_wrap.py::test_late_answers_are_learned_as_they_come_with_their_own_events \
 	adapters/test_river.py::test_rivers_short_checks_pass adapters/test_onnx.py::test_labels_are_of_their_own_kind \
 	experiments/test_sweep.py::test_the_seed_decides_everything_whatever_the_number_of_workers \
 	experiments/test_sweep.py::test_scikit_learn_can_work_side_by_side_after_a_sweep_did \
+	live/test_company_login.py::test_somebody_comes_back_with_a_role_of_their_group \
+	live/test_webhooks.py::test_questions_and_answers_are_told_signed_and_in_order \
 	cli/test_run.py::test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy)
 # Whoever is done takes over tests that wait for the other, so that none is alone at the end with a long file.
 SHARE := -n $(WORKERS) --dist worksteal
@@ -50,7 +52,7 @@ $(VENV)/.installed-live: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[test,lint,skactiveml]'
+	$(BIN)/python -m pip install --quiet -e '.[test,lint,peers]'
 	@touch $@
 
 $(VENV)/.installed-tools: $(VENV)/.installed

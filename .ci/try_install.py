@@ -2,8 +2,9 @@
 
 python .ci/try_install.py UV dist
 
-Base dependencies only: what an extra brings must not be needed. The source archive is built into a wheel of its own,
-which must hold the same files.
+A first stream and a first file with the base dependencies only: what an extra brings must not be needed. Then, with the
+newest Python and the extra ``live``, a service, an event, and the first label that somebody gives. How long each step
+takes is printed. The source archive is built into a wheel of its own, which must hold the same files.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import zipfile
+from json import dumps, load
 from pathlib import Path
+from typing import Any
 
 MINORS = (11, 12, 13, 14)
 FIRST_STEPS = """
@@ -56,35 +60,81 @@ def files_in(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if not name.endswith("RECORD")}
 
 
-def try_one(uv: Path, wheel: Path, python: Path) -> str:
-    """Install and use it in a folder of its own; raises if a step fails. Returns how long that took and how large it
-    is."""
+def try_one(uv: Path, wheel: Path, python: Path, with_service: bool) -> str:
+    """Install and use it in a folder of its own; raises if a step fails. Returns how long each step took and how large
+    it is."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        began = time.monotonic()
-        subprocess.run([uv, "venv", "--quiet", "--python", python, folder / "env"], check=True)
-        inside = folder / "env" / "bin" / "python"
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", inside, wheel], check=True)
-        installed = time.monotonic() - began
+        inside, command = folder / "env" / "bin" / "python", folder / "env" / "bin" / "askance"
         clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         clean["ASKANCE_CACHE_DIR"] = str(folder / "cache")
         (folder / "mail.csv").write_text(MAIL)
-        command = folder / "env" / "bin" / "askance"
-        for step in (
-            [inside, "-c", FIRST_STEPS],
-            [command, "--help"],
-            [command, "algorithms"],
-            [command, "check", "mail.csv"],
-            [command, "run", "mail.csv", "--algorithm", "SOAL-diag", "--budget", "20", "--save", "mail.model"],
-            [command, "predict", "mail.csv", "--load", "mail.model"],
-        ):
+
+        def do(*step: Any) -> None:
             done = subprocess.run(step, cwd=folder, env=clean, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise SystemExit(f"{' '.join(map(str, step[1:]))} failed with {python}:\n{done.stdout}{done.stderr}")
-        used = time.monotonic() - began - installed
+
+        stopwatch = Stopwatch()
+        do(uv, "venv", "--quiet", "--python", python, folder / "env")
+        do(uv, "pip", "install", "--quiet", "--python", inside, wheel)
         files = (path for path in (folder / "env").rglob("*") if path.is_file() and not path.is_symlink())
         size = sum(path.stat().st_size for path in files) / 1e6
-        return f"installed in {installed:.0f} s, {size:.0f} MB; first steps took {used:.0f} s"
+        stopwatch.note("installed")
+        do(inside, "-c", FIRST_STEPS)
+        stopwatch.note("first stream")
+        do(command, "--help")
+        do(command, "algorithms")
+        do(command, "check", "mail.csv")
+        do(command, "run", "mail.csv", "--algorithm", "SOAL-diag", "--budget", "20", "--save", "mail.model")
+        do(command, "predict", "mail.csv", "--load", "mail.model")
+        stopwatch.note("first own file")
+        if with_service:
+            do(uv, "pip", "install", "--quiet", "--python", inside, f"askance[live] @ {wheel.as_uri()}")
+            do(command, "init", "--classes", "ham,spam")
+            label_first_event(command, folder, clean)
+            stopwatch.note("first live label, with the extra")
+        return f"{', '.join(stopwatch.notes)}; {size:.0f} MB without the extra"
+
+
+class Stopwatch:
+    """How long each step took, in words."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._since = time.monotonic()
+
+    def note(self, step: str) -> None:
+        now = time.monotonic()
+        self.notes.append(f"{step} {now - self._since:.0f} s")
+        self._since = now
+
+
+def label_first_event(command: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Serve, send an event, ask what there is to answer, and answer it."""
+    service = subprocess.Popen(
+        [command, "serve", "--port", "0"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        line = service.stdout.readline() if service.stdout else ""
+        if " serves " not in line:
+            raise SystemExit(f"askance serve said {line!r} and no address.")
+        address = line.split()[-1]
+        event = call(address, "/v1/events", {"id": "m-1", "fields": {"text": "you won a cruise"}})
+        (question,) = call(address, "/v1/asks/next", {})["asks"]
+        given = {"answer_id": "a-1", "token": question["token"], "label": "spam"}
+        answer = call(address, f"/v1/asks/{question['id']}/answer", given)
+        if not event["asked"] or answer["label"] != "spam":
+            raise SystemExit(f"the first event gave {event}, and its answer {answer}.")
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def call(address: str, path: str, body: Any) -> Any:
+    request = urllib.request.Request(address + path, dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as response:
+        return load(response)
 
 
 def main(uv: Path, folder: Path) -> None:
@@ -100,10 +150,11 @@ def main(uv: Path, folder: Path) -> None:
     at_hand = pythons_at_hand()
     if not any(at_hand.values()):
         raise SystemExit("there is no Python to try it with.")
+    newest = [version for version, python in at_hand.items() if python][-1]
     for version, python in at_hand.items():
-        outcome = try_one(uv, wheel, python) if python else "not on this machine, not tried"
+        outcome = try_one(uv, wheel, python, version == newest) if python else "not on this machine, not tried"
         print(f"Python {version}: {outcome}", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).absolute(), Path(sys.argv[2]))
+    main(Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute())
