@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from askance.live.config import is_postgres
-from askance.live.dashboard_counts import count_all
+from askance.live.dashboard.stored_counts import count_all
 from askance.live.store import open_store
 from askance.live.store.database import Session
 from benchmarks.live_load import PEOPLE, Connection, event
@@ -36,7 +36,7 @@ class Service:
 
     def __init__(self, folder: str, store: str = "askance.db") -> None:
         from askance.cli.init import create
-        from askance.live.auth import create_token
+        from askance.live.access.auth import create_token
         from askance.live.config import load
 
         self.config = Path(folder) / "askance.toml"

@@ -80,7 +80,7 @@ def test_the_service_learns_without_scikit_learn(folder):
     code = (
         "import sys\n"
         "from askance.live.config import AskingSettings, ModelSettings\n"
-        "from askance.live.learner import Incoming, Learner\n"
+        "from askance.live.engine.learner import Incoming, Learner\n"
         "learner = Learner(ModelSettings(['ham', 'spam']), AskingSettings())\n"
         "learner.decide([Incoming({'text': 'win a prize'}, 0.0)], 0)\n"
         "learner.predict({'text': 'lunch'})\n"

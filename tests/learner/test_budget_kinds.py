@@ -16,10 +16,10 @@ from askance.learner.auto import DecayingRate
 from askance.learner.budget_kinds import BUDGET_KINDS, DAY, Limits, Span, count, per, read_limits
 from askance.live.clock import iso
 from askance.live.config import AskingSettings, from_document
-from askance.live.counts import PeriodCounts
-from askance.live.exploration import budget_of as service_budget
-from askance.live.learner import Incoming, Learner
-from askance.live.spending import spending
+from askance.live.dashboard.counts import PeriodCounts
+from askance.live.engine.exploration import budget_of as service_budget
+from askance.live.engine.learner import Incoming, Learner
+from askance.live.engine.spending import spending
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from tests.live.in_process import hold_writer, new_engine
 from tests.patience import PATIENCE
 
-from askance.live.auth import create_token
+from askance.live.access.auth import create_token
 from askance.live.service import Service
 
 

@@ -7,10 +7,10 @@ from tests.live.running import Running
 from tests.patience import PATIENCE
 
 from askance.live.config import from_document, load
-from askance.live.engine import Engine
-from askance.live.engine_state import first_rows
-from askance.live.labels import give_label
-from askance.live.received import read_event
+from askance.live.engine.state import first_rows
+from askance.live.engine.thread import Engine
+from askance.live.exchange.received import read_event
+from askance.live.questions.labels import give_label
 from askance.live.store import open_store
 
 

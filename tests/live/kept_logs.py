@@ -19,8 +19,8 @@ from tests.live.test_migrations import Raw
 from tests.patience import PATIENCE
 
 from askance.live.config import load
-from askance.live.rebuild import rebuild
-from askance.live.received import read_event
+from askance.live.engine.rebuild import rebuild
+from askance.live.exchange.received import read_event
 from askance.live.store import schema
 
 KEPT = Path(__file__).with_name("logs")

@@ -133,7 +133,8 @@ def grow(order):
 
 def set_patience(seconds):
     """Wait so long for a store, in place of the few seconds that suit people."""
-    from askance.live import jobs, server, service
+    from askance.live import server, service
+    from askance.live.engine import jobs
     from askance.live.store import sqlite
 
     jobs.PATIENCE = server.PATIENCE = service.PATIENCE = sqlite.PATIENCE = seconds
@@ -153,8 +154,9 @@ def tend():
         import psycopg  # noqa: F401
 
     from askance.cli.live import need_live_packages
-    from askance.live import engine, routes, server  # noqa: F401
+    from askance.live import routes, server  # noqa: F401
     from askance.live.config import from_document
+    from askance.live.engine import thread as engine
     from askance.live.store import open_store  # noqa: F401
 
     need_live_packages()

@@ -150,7 +150,7 @@ class Running:
 
     def tokens(self, **scopes):
         """Make tokens, name=scopes, and wait until the service, if it runs, knows them: a second or so."""
-        from askance.live.auth import create_token
+        from askance.live.access.auth import create_token
         from askance.live.store import open_store
 
         database = open_store(self.store)

@@ -19,8 +19,8 @@ from askance.errors import AskanceError
 from askance.live.clock import Clock
 from askance.live.config import load
 from askance.live.doctor import examine_rest, examine_store
-from askance.live.engine import Engine
-from askance.live.rebuild import compare
+from askance.live.engine.rebuild import compare
+from askance.live.engine.thread import Engine
 from askance.live.service import Service
 from askance.live.store import open_store
 

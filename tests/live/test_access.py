@@ -9,10 +9,10 @@ import pytest
 from tests.patience import PATIENCE, wait_until
 
 from askance.live import routes
-from askance.live.auth import SCOPES
+from askance.live.access.auth import SCOPES
+from askance.live.access.keys import Keys
 from askance.live.clock import Clock
-from askance.live.keys import Keys
-from askance.live.routing import ROUTES
+from askance.live.http.routing import ROUTES
 from askance.live.store import open_store
 
 routes.load()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from askance.live.auth import COMMAND_LINE
+from askance.live.access.auth import COMMAND_LINE
 
 
 def log_of(service):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from askance.live.body import SMALL, BodyLimits, parse, parse_documents, parse_lines
+from askance.live.http.body import SMALL, BodyLimits, parse, parse_documents, parse_lines
 from askance.live.problems import Problem
 
 LIMITS = BodyLimits(32, 1000, 256_000)

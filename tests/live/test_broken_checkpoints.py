@@ -11,11 +11,11 @@ from typing import NamedTuple
 import pytest
 from tests.live.in_process import create_store, label, opened, running_engine, send
 
-from askance.live.checkpoints import checkpoints, pack, unpack
 from askance.live.clock import Clock
 from askance.live.config import Config, is_postgres
 from askance.live.doctor import examine_rest, examine_store
-from askance.live.engine_state import EngineState
+from askance.live.engine.checkpoints import checkpoints, pack, unpack
+from askance.live.engine.state import EngineState
 
 
 class Made(NamedTuple):
@@ -199,7 +199,7 @@ import resource, sys
 from pathlib import Path
 from askance.live.clock import Clock
 from askance.live.config import load
-from askance.live.engine_state import EngineState
+from askance.live.engine.state import EngineState
 from askance.live.store import open_store
 
 config = load(sys.argv[1])

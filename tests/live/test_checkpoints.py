@@ -5,9 +5,9 @@ import json
 import re
 from pathlib import Path
 
-from askance.live.checkpoints import WORDS_ALIKE, fresh_learner, unpack
 from askance.live.config import ModelSettings, load
-from askance.live.learner import Answer, Incoming, Learner
+from askance.live.engine.checkpoints import WORDS_ALIKE, fresh_learner, unpack
+from askance.live.engine.learner import Answer, Incoming, Learner
 from askance.live.store import open_store
 
 KEPT = Path(__file__).parent / "checkpoints"

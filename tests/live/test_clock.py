@@ -9,15 +9,15 @@ import pytest
 from tests.live.in_process import create_store, label, opened, running_engine, send
 from tests.patience import PATIENCE, wait_until
 
-from askance.live import keys as keys_module
-from askance.live import queue
-from askance.live.auth import SESSION_SECONDS, create_token
+from askance.live.access import keys as keys_module
+from askance.live.access.auth import SESSION_SECONDS, create_token
+from askance.live.access.keys import Keys
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, ModelSettings
+from askance.live.dashboard.stats import series
 from askance.live.doctor import examine_rest, examine_store
-from askance.live.keys import Keys
-from askance.live.learner import Incoming, Learner
-from askance.live.stats import series
+from askance.live.engine.learner import Incoming, Learner
+from askance.live.questions import queue
 
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0
 

@@ -15,7 +15,7 @@ import jwt
 from tests.live.provider import CLIENT, SECRET, providing
 
 from askance.errors import InvalidParameter
-from askance.live.oidc_settings import read_oidc
+from askance.live.access.company import read_oidc
 
 LOGIN = {"label": "Log in with <b>ACME</b>", "client_id": CLIENT, "roles": {"lead": ["reviewers"], "admin": ["ops"]}}
 
@@ -243,7 +243,7 @@ def test_settings_that_cannot_be_meant_are_refused_in_a_sentence(tmp_path, chang
 
 
 def test_allowed_domains_need_a_verified_address(tmp_path):
-    from askance.live.oidc import Provider
+    from askance.live.access.oidc import Provider
     from askance.live.problems import Problem
 
     table = {

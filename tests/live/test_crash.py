@@ -11,7 +11,7 @@ import pytest
 from tests.live.running import postgres_is_proven
 from tests.patience import PATIENCE, wait_until
 
-from askance.live.replay import replay
+from askance.live.engine.replay import replay
 
 
 class Client(threading.Thread):
@@ -114,7 +114,7 @@ def check(service, clients):
             assert stored["prediction"] == {key: said[key] for key in ("label", "probabilities", "model")}
     service.stop()
     from askance.live.config import AskingSettings, load
-    from askance.live.learner import Learner
+    from askance.live.engine.learner import Learner
     from askance.live.store import open_store
 
     database = open_store(service.store)

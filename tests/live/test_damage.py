@@ -23,8 +23,8 @@ from tests.live.scripted import Refused, Session
 from askance.errors import AskanceError
 from askance.live.config import load
 from askance.live.doctor import examine_store
-from askance.live.log_hash import COLUMNS, LogHash, damaged_tables
-from askance.live.rebuild import rebuild_offline
+from askance.live.engine.rebuild import rebuild_offline
+from askance.live.store.log_hash import COLUMNS, LogHash, damaged_tables
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 

@@ -4,7 +4,7 @@ import pytest
 
 from askance.errors import InvalidParameter
 from askance.live.config import from_document
-from askance.live.display import FETCHED, Display
+from askance.live.display.fields import FETCHED, Display
 from askance.live.service import security_headers
 
 

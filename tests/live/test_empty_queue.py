@@ -10,9 +10,9 @@ from tests.live.running import to_half_past
 from tests.patience import PATIENCE, wait_until
 
 from askance.live.config import AskingSettings, ModelSettings
-from askance.live.counts import PeriodCounts
-from askance.live.learner import Incoming, Learner
-from askance.live.spending import spending
+from askance.live.dashboard.counts import PeriodCounts
+from askance.live.engine.learner import Incoming, Learner
+from askance.live.engine.spending import spending
 
 
 def label_all(service):

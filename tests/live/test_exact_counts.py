@@ -7,8 +7,8 @@ from collections import Counter
 from tests.live.running import to_half_past
 
 from askance.live.config import is_postgres
-from askance.live.counts import DAY, HOUR, PeriodCounts
-from askance.live.dashboard_counts import count_anew, read_counts
+from askance.live.dashboard.counts import DAY, HOUR, PeriodCounts
+from askance.live.dashboard.stored_counts import count_anew, read_counts
 from askance.live.store import open_store
 
 PEOPLE = {"ana": "label read", "ben": "label", "root": "admin"}

@@ -6,12 +6,12 @@ import pytest
 from tests.live.in_process import new_engine
 from tests.patience import PATIENCE
 
-from askance.live import answers, queue, undo
-from askance.live.labels import give_label
-from askance.live.received import read_event
+from askance.live.dashboard.stats import stats
+from askance.live.exchange.received import read_event
+from askance.live.questions import answers, queue, undo
+from askance.live.questions.labels import give_label
+from askance.live.questions.submissions import Submission
 from askance.live.service import Service
-from askance.live.stats import stats
-from askance.live.submissions import Submission
 
 GROWING = "events|asks|answers|learned|set_aside"
 

@@ -8,9 +8,9 @@ from tests.patience import wait_until
 
 from askance.live import demo
 from askance.live.config import from_document
-from askance.live.learner import Answer, Incoming, Learner
-from askance.live.quality_tracker import ENOUGH, WINDOW, QualityTracker
-from askance.live.stats import baseline
+from askance.live.dashboard.stats import baseline
+from askance.live.engine.learner import Answer, Incoming, Learner
+from askance.live.engine.quality_tracker import ENOUGH, WINDOW, QualityTracker
 
 CLASSES = ["ham", "spam"]
 

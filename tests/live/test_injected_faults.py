@@ -13,7 +13,8 @@ import pytest
 from tests.live.faulty import CRASH, LATE, Faults, connect_to
 from tests.live.scripted import play_script
 
-from askance.live import engine, service
+from askance.live import service
+from askance.live.engine import thread as engine
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # hundreds of stores, each written for a moment
 

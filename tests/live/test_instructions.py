@@ -4,7 +4,7 @@ import pytest
 
 from askance.errors import InvalidParameter
 from askance.live.config import from_document
-from askance.live.instructions import Instructions
+from askance.live.display.instructions import Instructions
 
 
 def read(**instructions):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askance.live import json_structure
-from askance.live.json_structure import Unbalanced, blank_strings, items_of
+from askance.live.http import json_structure
+from askance.live.http.json_structure import Unbalanced, blank_strings, items_of
 
 TEXTS = st.text(st.sampled_from('"\\[]{},: aé\n'), max_size=12)
 VALUES = st.recursive(

@@ -9,10 +9,10 @@ from tests.live.scripted import StandingClock
 from tests.live.test_migrations import Raw
 
 import askance
-from askance.live.checkpoints import fresh_learner
 from askance.live.config import load
 from askance.live.doctor import examine_store
-from askance.live.replay import last_seq, replay
+from askance.live.engine.checkpoints import fresh_learner
+from askance.live.engine.replay import last_seq, replay
 
 LOGS = sorted(path.stem for path in KEPT.glob("*.json"))
 

@@ -9,11 +9,11 @@ import pytest
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput
 from askance.live.config import AskingSettings, from_document
-from askance.live.explain import explain
-from askance.live.exploration import AUDIT, COLD_START, UNCERTAIN, budget_of
-from askance.live.learner import Answer, Incoming, Learner
+from askance.live.display.explain import explain
+from askance.live.engine.exploration import AUDIT, COLD_START, UNCERTAIN, budget_of
+from askance.live.engine.learner import Answer, Incoming, Learner
+from askance.live.engine.quality_tracker import QualityTracker
 from askance.live.problems import TooManyFields
-from askance.live.quality_tracker import QualityTracker
 
 WORDS = ["win", "prize", "cash", "now", "hello", "friend", "lunch", "noon", "meet", "you", "report"]
 

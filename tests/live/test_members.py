@@ -9,7 +9,7 @@ from tests.live.running import Running
 from tests.patience import PATIENCE, wait_until
 
 from askance.live import routes
-from askance.live.routing import ROUTES
+from askance.live.http.routing import ROUTES
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from askance.live.importing import as_item
+from askance.live.exchange.importing import as_item
 
 CSV = {"content-type": "text/csv; charset=utf-8"}
 BIG = 2**70

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from askance.live import routes
-from askance.live.routing import ROUTES
+from askance.live.http.routing import ROUTES
 
 routes.load()
 ODD = [

@@ -7,8 +7,8 @@ import pytest
 from tests.patience import PATIENCE
 
 from askance.live import routes
-from askance.live.openapi import as_markdown, document
-from askance.live.routing import ROUTES
+from askance.live.http.openapi import as_markdown, document
+from askance.live.http.routing import ROUTES
 
 routes.load()
 schemathesis = pytest.importorskip("schemathesis")

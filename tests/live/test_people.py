@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.patience import PATIENCE, wait_until
 
-from askance.live.roles import ROLES
+from askance.live.access.roles import ROLES
 from askance.live.store import open_store
 
 
@@ -211,7 +211,7 @@ def test_who_was_here_is_noted_even_without_a_login(crew):
     person = invite(crew)["person"]
     database = open_store(crew.store)
     try:
-        from askance.live.people import BY_ID, note_seen
+        from askance.live.access.people import BY_ID, note_seen
 
         now = time.time()
         with database.write() as session:

@@ -15,8 +15,8 @@ from tests.live.fronts import (
 
 from askance.errors import InvalidParameter
 from askance.live.config import from_document
+from askance.live.http.proxies import Proxies
 from askance.live.problems import Problem
-from askance.live.proxies import Proxies
 
 FRONTS = {
     "nginx": lambda *place: start_nginx(place[0], nginx_example(*place), f"https://localhost:{place[1]}"),

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from tests.patience import PATIENCE
 
 from askance.features.kind_evidence import ENOUGH, MOST_STRAYS
-from askance.live import quarantine
 from askance.live.config import from_document
 from askance.live.doctor import examine_store, remark_on_store
-from askance.live.engine import Engine
-from askance.live.engine_state import first_rows
-from askance.live.importing import import_items
-from askance.live.labels import give_label
+from askance.live.engine import quarantine
+from askance.live.engine.rebuild import rebuild, rebuild_offline
+from askance.live.engine.state import first_rows
+from askance.live.engine.thread import Engine
+from askance.live.exchange.importing import import_items
+from askance.live.exchange.received import read_event
 from askance.live.problems import Problem
-from askance.live.rebuild import rebuild, rebuild_offline
-from askance.live.received import read_event
+from askance.live.questions.labels import give_label
 from askance.live.store import open_store
 
 

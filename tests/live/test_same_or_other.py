@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.live.running import to_half_past
 
-from askance.live.received import digest_of
+from askance.live.exchange.received import digest_of
 from askance.live.store import open_store
 
 FIRST = b'{"id": "n", "time": 10, "fields": {"size": 16, "text": "a", "more": {"x": [1, 0.5, 100]}}}'

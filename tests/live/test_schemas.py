@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from askance.live import routes
-from askance.live.openapi import as_markdown, body_of, document
+from askance.live.exchange.received import NewEvent, read_event
+from askance.live.http.openapi import as_markdown, body_of, document
+from askance.live.http.routing import ROUTES
+from askance.live.http.schemas import LONGEST_NAME, AskNumber, NoBody, describe, in_words, read, read_part, schema_of
 from askance.live.problems import Problem, attempt
-from askance.live.received import NewEvent, read_event
 from askance.live.routes.answers import AnswersPage, NewLabel
 from askance.live.routes.asks import GiveAnswer, NextAsks, SkipAsk
 from askance.live.routes.quarantine import Drop
-from askance.live.routing import ROUTES
-from askance.live.schemas import LONGEST_NAME, AskNumber, NoBody, describe, in_words, read, read_part, schema_of
 
 routes.load()
 BODIES = list(dict.fromkeys(body_of(route) for route in ROUTES if body_of(route) is not None))

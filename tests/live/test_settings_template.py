@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from askance.cli import main
+from askance.live.access.company import OidcSettings
 from askance.live.config import (
     AskingSettings,
     Config,
@@ -19,8 +20,7 @@ from askance.live.config import (
     from_document,
     load,
 )
-from askance.live.oidc_settings import OidcSettings
-from askance.live.webhooks import Webhook
+from askance.live.webhooks.settings import Webhook
 
 SECTIONS = {
     "model": ModelSettings,

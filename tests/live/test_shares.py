@@ -9,9 +9,9 @@ import pytest
 from tests.live.asgi import Call, held, new_service, wait_for
 from tests.patience import PATIENCE
 
+from askance.live.exchange.received import read_event
+from askance.live.http.request_limits import Slots
 from askance.live.problems import Problem
-from askance.live.received import read_event
-from askance.live.request_limits import Slots
 from askance.live.service import MOST_EXPORTS, MOST_WATCHERS
 
 COOKIE = {"cookie": "askance_session=made-up"}

@@ -12,7 +12,7 @@ import uvicorn
 from tests.patience import PATIENCE
 from uvicorn.server import ServerState
 
-from askance.live.protocol import options
+from askance.live.http.protocol import options
 
 LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

@@ -9,15 +9,15 @@ from tests.live.running import postgres_is_proven
 import askance
 from askance.cli.init import create_store
 from askance.errors import AskanceError
-from askance.live.checkpoints import checkpoints, fresh_learner, newest_checkpoint, start_digest
 from askance.live.clock import Clock
 from askance.live.config import AskingSettings, from_document, load
 from askance.live.doctor import examine_store
-from askance.live.engine_state import EngineState, first_rows
-from askance.live.learner import Incoming, Learner
-from askance.live.rebuild import rebuild_offline
-from askance.live.replay import last_seq, replay
-from askance.live.start import start_from
+from askance.live.engine.checkpoints import checkpoints, fresh_learner, newest_checkpoint, start_digest
+from askance.live.engine.learner import Incoming, Learner
+from askance.live.engine.rebuild import rebuild_offline
+from askance.live.engine.replay import last_seq, replay
+from askance.live.engine.start import start_from
+from askance.live.engine.state import EngineState, first_rows
 from askance.live.store import open_store
 
 

@@ -19,17 +19,17 @@ from hypothesis.stateful import (
 )
 from tests.patience import PATIENCE
 
-from askance.live import answers, queue, undo
 from askance.live.clock import Clock
 from askance.live.config import from_document
-from askance.live.dashboard_counts import count_anew, read_counts
-from askance.live.engine import Engine
-from askance.live.engine_state import first_rows
+from askance.live.dashboard.stored_counts import count_anew, read_counts
+from askance.live.engine.rebuild import compare
+from askance.live.engine.state import first_rows
+from askance.live.engine.thread import Engine
+from askance.live.exchange.received import digest_of, read_event
 from askance.live.problems import Problem
-from askance.live.rebuild import compare
-from askance.live.received import digest_of, read_event
+from askance.live.questions import answers, queue, undo
+from askance.live.questions.submissions import Submission
 from askance.live.store import open_store
-from askance.live.submissions import Submission
 
 PEOPLE = st.sampled_from(["ana", "ben", "cleo"])
 LABELS = st.sampled_from([0, 1])

@@ -10,10 +10,10 @@ import pytest
 from tests.live.in_process import create_store, label, new_engine, opened, running_engine, send
 
 import askance.live
-from askance.live.export import as_objects, rows
+from askance.live.exchange.export import as_objects, rows
 from askance.live.problems import Problem
-from askance.live.queue import find
-from askance.live.states import (
+from askance.live.questions.queue import find
+from askance.live.questions.states import (
     ANSWER_MOVES,
     ASK_MOVES,
     KEPT,
@@ -22,10 +22,10 @@ from askance.live.states import (
     AskState,
     ForbiddenMove,
 )
+from askance.live.questions.transitions import MoveOfAsks, move_ask
 from askance.live.store import schema
 from askance.live.store.rows import Query, columns
 from askance.live.store.sqlite import SqliteDatabase
-from askance.live.transitions import MoveOfAsks, move_ask
 
 SOURCE = Path(askance.live.__file__).parent
 

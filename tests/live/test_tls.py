@@ -12,10 +12,10 @@ import pytest
 from tests.live.running import Running
 from tests.patience import PATIENCE
 
-from askance.live import tls
 from askance.live.clock import DAY
+from askance.live.http import tls
+from askance.live.http.tls import TlsFiles, end_of, examine_tls, make_context
 from askance.live.problems import StartError
-from askance.live.tls import TlsFiles, end_of, examine_tls, make_context
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed here")
 

@@ -13,14 +13,14 @@ from tests.live.asgi import Call, held, new_service, wait_for
 from tests.live.in_process import create_store, hold_writer, new_engine, running_engine
 from tests.patience import PATIENCE, wait_until
 
-from askance.live import engine as engines
-from askance.live import learning
-from askance.live.engine import CHORES
-from askance.live.jobs import GROUP_BYTES, GROUP_EVENTS, in_parts
-from askance.live.labels import give_label
-from askance.live.received import ReceivedEvent, read_event
+from askance.live.dashboard.stats import stats
+from askance.live.engine import learning
+from askance.live.engine import thread as engines
+from askance.live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, in_parts
+from askance.live.engine.thread import CHORES
+from askance.live.exchange.received import ReceivedEvent, read_event
+from askance.live.questions.labels import give_label
 from askance.live.service import Service
-from askance.live.stats import stats
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import random
 from itertools import pairwise
 
-from askance.live.variety import ALIKE, BETWEEN, are_alike, choose_by_topic, choose_varied, words_of
+from askance.live.questions.variety import ALIKE, BETWEEN, are_alike, choose_by_topic, choose_varied, words_of
 
 
 def take_all(service, most=100):

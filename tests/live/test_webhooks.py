@@ -10,12 +10,12 @@ from tests.live.receiver import receiving
 from tests.patience import PATIENCE, wait_until
 
 from askance.errors import InvalidParameter
-from askance.live import couriers, outbox
 from askance.live.config import from_document
-from askance.live.couriers import Refused, check_address, resolve
 from askance.live.problems import StartError
 from askance.live.store import open_store
-from askance.live.webhooks import EVENTS, examine_webhooks, read_webhooks
+from askance.live.webhooks import couriers, outbox
+from askance.live.webhooks.couriers import Refused, check_address, resolve
+from askance.live.webhooks.settings import EVENTS, examine_webhooks, read_webhooks
 
 KEY = "whsec_" + base64.b64encode(b"sixteen bytes and more").decode()
 

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from tests.patience import PATIENCE
 
+from askance.live.access.token_failures import ADDRESSES_AT_ONCE, MOST_ADDRESSES, Failures
 from askance.live.problems import Problem
-from askance.live.token_failures import ADDRESSES_AT_ONCE, MOST_ADDRESSES, Failures
 
 
 class Minutes:

@@ -7,11 +7,11 @@ import pytest
 from tests.live.in_process import create_store, label, opened, running_engine, send
 from tests.patience import PATIENCE
 
-from askance.live.auth import create_token
+from askance.live.access.auth import create_token
+from askance.live.access.keys import Keys
 from askance.live.clock import Clock
 from askance.live.config import load
 from askance.live.doctor import examine_store
-from askance.live.keys import Keys
 from askance.live.problems import StartError
 from askance.live.store.database import StoreError
 

@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     unsound, rest = examine(config, config.store, options.deep)
-    from askance.live.oidc import examine_oidc
-    from askance.live.webhooks import examine_webhooks
+    from askance.live.access.oidc import examine_oidc
+    from askance.live.webhooks.settings import examine_webhooks
 
     findings = unsound + rest + examine_certificate(config)
     findings += examine_webhooks(config.webhooks) + examine_oidc(config.oidc)
@@ -50,8 +50,8 @@ def examine(config: Config, place: str, deep: bool) -> tuple[list[str], list[str
 
 def examine_certificate(config: Config) -> list[str]:
     """What is wrong with the certificate of a service that speaks TLS, in sentences."""
+    from askance.live.http.tls import examine_tls
     from askance.live.server import tls_files
-    from askance.live.tls import examine_tls
 
     files = tls_files(config.server)
     return [] if files is None else examine_tls(files, time.time())

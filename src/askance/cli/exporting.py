@@ -31,10 +31,10 @@ def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     import msgspec
 
-    from askance.live.export import PAGE
-    from askance.live.export_formats import FORMATS, write_page
+    from askance.live.engine.quarantine import as_lines, read_page
+    from askance.live.exchange.export import PAGE
+    from askance.live.exchange.export_formats import FORMATS, write_page
     from askance.live.problems import Problem
-    from askance.live.quarantine import as_lines, read_page
 
     name = options.format or ("csv" if options.csv else ENDINGS.get(Path(options.file).suffix, "jsonl"))
     with open_stores(config) as database, ExitStack() as stack:

@@ -25,9 +25,9 @@ def run(options: argparse.Namespace) -> int:
         path.open("rb").close()
     except OSError as error:
         raise InvalidParameter(f"cannot read {options.file!r}: {error.strerror}.") from None
-    from askance.live.auth import COMMAND_LINE
-    from askance.live.engine import Engine
-    from askance.live.importing import import_items, read_file
+    from askance.live.access.auth import COMMAND_LINE
+    from askance.live.engine.thread import Engine
+    from askance.live.exchange.importing import import_items, read_file
 
     with open_stores(config) as database:
         engine = Engine(database, config)

@@ -179,7 +179,7 @@ def run(options: argparse.Namespace) -> int:
 
 def classes_of(model: str) -> list[str]:
     """The labels of a saved model."""
-    from askance.live.start import read_classes
+    from askance.live.engine.start import read_classes
 
     return read_classes(Path(model))
 
@@ -279,8 +279,8 @@ def create(path: Path, text: str) -> Config:
 
 def create_store(config: Config) -> None:
     """An empty store."""
-    from askance.live.engine_state import first_rows
-    from askance.live.start import start_from_file
+    from askance.live.engine.start import start_from_file
+    from askance.live.engine.state import first_rows
     from askance.live.store import open_store
 
     start = start_from_file(config)

@@ -33,8 +33,8 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidParameter(f"'askance people {options.action}' needs a name.")
     if options.action == "role" and options.role is None:
         raise InvalidParameter("'askance people role' needs the role, such as --role lead.")
-    from askance.live import people
-    from askance.live.auth import COMMAND_LINE
+    from askance.live.access import people
+    from askance.live.access.auth import COMMAND_LINE
 
     now = time.time()
     with open_stores(config) as database:

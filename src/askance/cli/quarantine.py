@@ -24,8 +24,8 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "drop" and bool(options.ids) == options.all:
         raise InvalidParameter("'askance quarantine drop' needs the ids of events, or --all.")
     config = read_config(options)
-    from askance.live import quarantine
-    from askance.live.auth import COMMAND_LINE
+    from askance.live.access.auth import COMMAND_LINE
+    from askance.live.engine import quarantine
 
     with open_stores(config) as database:
         if options.action == "list":
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
             if page.next is not None:
                 print(f"... and more; --limit {2 * options.limit} shows more of them.")
             return 0
-        from askance.live.engine import Engine
+        from askance.live.engine.thread import Engine
 
         engine = Engine(database, config)
         with or_by_http(config, f"POST /v1/quarantine/{options.action}"):

@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
-    from askance.live.rebuild import rebuild_offline
+    from askance.live.engine.rebuild import rebuild_offline
 
     with open_stores(config) as database:
         with or_by_http(config, "POST /v1/model/rebuild"):

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 def note_restore(place: str, name: str) -> None:
     """Say in the activity log of a copy that it takes the store's place."""
-    from askance.live.auth import COMMAND_LINE, note
+    from askance.live.access.auth import COMMAND_LINE, note
     from askance.live.store import open_store
 
     database = open_store(place)

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidParameter(
             f"'askance token {options.action}' needs the {'name' if options.action == 'create' else 'id'}."
         )
-    from askance.live.auth import create_token, read_tokens, revoke_token
+    from askance.live.access.auth import create_token, read_tokens, revoke_token
     from askance.live.clock import iso
     from askance.live.config import seconds
 

@@ -13,11 +13,11 @@ from askance.errors import AskanceError, InvalidParameter
 from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
-from askance.live.display import Display, read_display
-from askance.live.instructions import Instructions, read_instructions
-from askance.live.oidc_settings import OidcSettings, read_oidc
-from askance.live.proxies import read_networks, read_public_url
-from askance.live.webhooks import Webhook, read_webhooks
+from askance.live.access.company import OidcSettings, read_oidc
+from askance.live.display.fields import Display, read_display
+from askance.live.display.instructions import Instructions, read_instructions
+from askance.live.http.proxies import read_networks, read_public_url
+from askance.live.webhooks.settings import Webhook, read_webhooks
 from askance.missing import MissingValues
 
 ALGORITHM = "auto"
@@ -272,7 +272,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, MOST_NGRAMS),
         na_values=_na_values(table.get("na_values", [])),
     )
-    from askance.live.learner import Learner
+    from askance.live.engine.learner import Learner
 
     Learner(model, AskingSettings())  # an algorithm that cannot work is refused here
     return model

@@ -13,17 +13,17 @@ from uuid import uuid4
 
 import numpy as np
 
-from askance.live import answers, queue
 from askance.live.config import from_document
-from askance.live.engine import Engine
-from askance.live.engine_state import EngineState, first_rows
+from askance.live.engine.state import EngineState, first_rows
+from askance.live.engine.thread import Engine
+from askance.live.exchange.received import digest_of, read_event
 from askance.live.problems import Problem
-from askance.live.received import digest_of, read_event
+from askance.live.questions import answers, queue
+from askance.live.questions.submissions import Submission
 from askance.live.server import serve
 from askance.live.service import Service
 from askance.live.store import open_store
 from askance.live.store.database import Session
-from askance.live.submissions import Submission
 
 NEW_CAMPAIGNS = ("parcel", "coin", "token", "cash", "rocket", "loan", "credit", "viruses", "horoscope", "warranty")
 PHASE = 600  # events until the campaigns change, and back

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import stat
 
-from askance.live.checkpoints import OtherSettings, checkpoints, read_checkpoint, stored_start
 from askance.live.clock import STEP, Clock, iso, span
 from askance.live.config import Config, is_postgres
-from askance.live.dashboard_counts import are_right
-from askance.live.engine_state import check_model
-from askance.live.integrity import find_damage
-from askance.live.outbox import examine_outbox
+from askance.live.dashboard.stored_counts import are_right
+from askance.live.engine.checkpoints import OtherSettings, checkpoints, read_checkpoint, stored_start
+from askance.live.engine.quarantine import examine, remarks
+from askance.live.engine.rebuild import compare
+from askance.live.engine.state import check_model
 from askance.live.problems import StartError
-from askance.live.quarantine import examine, remarks
-from askance.live.rebuild import compare
 from askance.live.store.database import Database, Session
+from askance.live.store.integrity import find_damage
+from askance.live.webhooks.outbox import examine_outbox
 
 
 def examine_store(database: Database, config: Config, deep: bool = False) -> list[str]:

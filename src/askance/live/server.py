@@ -20,22 +20,22 @@ import anyio._backends._asyncio  # noqa: F401  (loaded by the first streamed res
 import uvicorn
 
 from askance.errors import InvalidParameter
-from askance.live.auth import is_own_machine, read_tokens
+from askance.live.access.auth import is_own_machine, read_tokens
 from askance.live.cluster.front import FrontService
 from askance.live.cluster.gateway import Gateway
 from askance.live.cluster.standby import Announcement, Standby
 from askance.live.config import Config, ServerSettings, is_postgres
-from askance.live.engine import Engine
-from askance.live.engine_state import check_model
+from askance.live.engine.state import check_model
+from askance.live.engine.thread import Engine
+from askance.live.http.protocol import options
+from askance.live.http.proxies import Proxies
+from askance.live.http.tls import TlsFiles, follow_files, make_context
 from askance.live.logs import RequestLog
 from askance.live.problems import StartError, StoreUnreachable
-from askance.live.protocol import options
-from askance.live.proxies import Proxies
 from askance.live.service import Service
 from askance.live.store import open_store
 from askance.live.store.database import PATIENCE, PAUSE, CommitUnknown, StoreAway
 from askance.live.streams import Streams, check_together
-from askance.live.tls import TlsFiles, follow_files, make_context
 
 SWITCH_INTERVAL = 0.0005  # the writer's thread must not keep the requests waiting
 BACKLOG = 2048

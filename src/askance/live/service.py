@@ -14,24 +14,22 @@ from typing import Any, TypeVar
 from prometheus_client.registry import Collector
 from starlette.responses import RedirectResponse, Response
 
-from askance.live import stats
-from askance.live.auth import EVERYBODY, SCOPES, Token, User, cookie_name, is_own_machine, note
-from askance.live.body import SHORT_BYTES, BodyLimits, too_large, unpack_body
+from askance.live.access.auth import EVERYBODY, SCOPES, Token, User, cookie_name, is_own_machine, note
+from askance.live.access.keys import Keys
+from askance.live.access.oidc import Provider
+from askance.live.access.people import note_seen
+from askance.live.access.token_failures import Failures, group_of
 from askance.live.cluster.messages import ForwardedRequest, ForwardedResponse
 from askance.live.config import Config, is_postgres
-from askance.live.couriers import Courier
-from askance.live.display import Display
-from askance.live.engine import Engine
-from askance.live.keys import Keys
-from askance.live.logs import SCOPE
-from askance.live.metrics import EngineCollector, Metrics
-from askance.live.oidc import Provider
-from askance.live.people import note_seen
-from askance.live.problems import Problem
-from askance.live.proxies import Proxies
-from askance.live.received import ReceivedEvent
-from askance.live.request_limits import BodyMeter, Memory, Slots, TokenBucket
-from askance.live.routing import (
+from askance.live.dashboard import stats
+from askance.live.dashboard.metrics import EngineCollector, Metrics
+from askance.live.display.fields import Display
+from askance.live.engine.thread import Engine
+from askance.live.exchange.received import ReceivedEvent
+from askance.live.http.body import SHORT_BYTES, BodyLimits, too_large, unpack_body
+from askance.live.http.proxies import Proxies
+from askance.live.http.request_limits import BodyMeter, Memory, Slots, TokenBucket
+from askance.live.http.routing import (
     ROUTES,
     ItemResult,
     Request,
@@ -42,8 +40,10 @@ from askance.live.routing import (
     json_response,
     problem_response,
 )
+from askance.live.logs import SCOPE
+from askance.live.problems import Problem
 from askance.live.store.database import PATIENCE, PAUSE, Database, Session, StoreAway, StoreError
-from askance.live.token_failures import Failures, group_of
+from askance.live.webhooks.couriers import Courier
 
 log = logging.getLogger("askance")
 

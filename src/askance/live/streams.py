@@ -15,9 +15,9 @@ from starlette.responses import RedirectResponse, Response
 import askance
 from askance.errors import InvalidParameter
 from askance.live.config import Config, is_postgres
-from askance.live.metrics import Shared
+from askance.live.dashboard.metrics import Shared
+from askance.live.http.routing import json_response, problem_response
 from askance.live.problems import Problem
-from askance.live.routing import json_response, problem_response
 
 if TYPE_CHECKING:
     from askance.live.service import Service
@@ -73,7 +73,7 @@ class Streams:
         if name in self.services and rest:
             await self.services[name]({**scope, "path": f"/{rest[0]}"}, receive, send)
             return
-        from askance.live.display import Display
+        from askance.live.display.fields import Display
         from askance.live.service import security_headers
 
         try:

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tests.patience import PATIENCE
 
 from askance.live import routes
-from askance.live.routing import ROUTES
+from askance.live.http.routing import ROUTES
 
 PAGE = """<!doctype html><title>elsewhere</title><a id="link" href="{url}/label">a question for you</a>
 <form id="form" method="post" action="{url}{path}"><input name="token" value="{token}"></form>"""

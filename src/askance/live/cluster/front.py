@@ -17,10 +17,10 @@ from starlette.responses import Response
 from askance.live.cluster.messages import ForwardedEvent, ForwardedRequest, ForwardedResponse, Outcomes, PackedProblem
 from askance.live.cluster.owner_client import OwnerClient
 from askance.live.config import Config
-from askance.live.engine import Engine
-from askance.live.engine_state import check_model
-from askance.live.received import ReceivedEvent
-from askance.live.routing import ItemResult, Request, Route
+from askance.live.engine.state import check_model
+from askance.live.engine.thread import Engine
+from askance.live.exchange.received import ReceivedEvent
+from askance.live.http.routing import ItemResult, Request, Route
 from askance.live.service import Service
 from askance.live.store.database import Database
 

@@ -31,8 +31,8 @@ from askance.live.cluster.messages import (
     read_message,
     write_message,
 )
+from askance.live.exchange.received import ReceivedEvent
 from askance.live.problems import Problem, StartError
-from askance.live.received import ReceivedEvent
 from askance.live.service import Service
 
 log = logging.getLogger("askance")

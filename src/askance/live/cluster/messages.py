@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.responses import Response
 
-from askance.live.auth import User
+from askance.live.access.auth import User
 from askance.live.problems import Problem
 
 LENGTH = 4

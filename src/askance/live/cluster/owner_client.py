@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 import askance
-from askance.live.auth import await_turn
+from askance.live.access.auth import await_turn
 from askance.live.clock import Clock
 from askance.live.cluster.messages import (
     Call,
@@ -29,7 +29,7 @@ from askance.live.cluster.messages import (
 )
 from askance.live.cluster.registry import OwnerRow, read_owner
 from askance.live.config import Config
-from askance.live.jobs import Work
+from askance.live.engine.jobs import Work
 from askance.live.problems import Problem
 from askance.live.store.database import PATIENCE, PAUSE, Database, StoreAway, StoreError
 

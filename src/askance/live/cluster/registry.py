@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from askance.live.engine_state import UPSERT
+from askance.live.engine.state import UPSERT
 from askance.live.store.database import Session
 
 NAME = "owner"

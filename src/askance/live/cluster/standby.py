@@ -19,7 +19,7 @@ from askance.errors import AskanceError
 from askance.live.cluster.gateway import Gateway
 from askance.live.cluster.registry import beat, cut_off_hung, publish_owner, withdraw_owner
 from askance.live.config import Config
-from askance.live.engine import Engine, warm_up
+from askance.live.engine.thread import Engine, warm_up
 from askance.live.problems import Problem, StoreUnreachable
 from askance.live.service import Service
 from askance.live.store import open_store

@@ -8,13 +8,13 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from askance.live.auth import note
+from askance.live.access.auth import note
 from askance.live.clock import iso
-from askance.live.engine_state import UPSERT, EngineState
+from askance.live.engine.rebuild import rebuild
+from askance.live.engine.state import UPSERT, EngineState
+from askance.live.http.routing import Request, route
+from askance.live.http.schemas import NEWEST, Paging
 from askance.live.problems import Problem
-from askance.live.rebuild import rebuild
-from askance.live.routing import Request, route
-from askance.live.schemas import NEWEST, Paging
 from askance.live.service import Service
 from askance.live.store.database import Session
 from askance.live.store.rows import Query

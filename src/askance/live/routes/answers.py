@@ -7,19 +7,19 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 import msgspec
 from msgspec import Meta
 
-from askance.live import undo as undoing
 from askance.live.clock import iso
-from askance.live.engine_state import EngineState
-from askance.live.labels import class_of, give_label
+from askance.live.engine.state import EngineState
+from askance.live.exchange.summary import summary
+from askance.live.http.routing import Items, Request, do_in_turn, route
+from askance.live.http.schemas import NEWEST, ClassName, Name, Paging, RequestBody
 from askance.live.problems import Problem, attempt
+from askance.live.questions import undo as undoing
+from askance.live.questions.labels import class_of, give_label
+from askance.live.questions.states import TAKEN_BACK, AnswerKind, AnswerOutcome, AnswerState, UndoOutcome
 from askance.live.routes.asks import Question
-from askance.live.routing import Items, Request, do_in_turn, route
-from askance.live.schemas import NEWEST, ClassName, Name, Paging, RequestBody
 from askance.live.service import Service
-from askance.live.states import TAKEN_BACK, AnswerKind, AnswerOutcome, AnswerState, UndoOutcome
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
-from askance.live.summary import summary
 
 LABELS_AT_ONCE = 100
 

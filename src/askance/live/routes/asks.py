@@ -9,14 +9,14 @@ from uuid import uuid4
 from msgspec import Meta
 from starlette.responses import Response
 
-from askance.live import answers, queue
-from askance.live.labels import class_of
-from askance.live.received import digest_of
-from askance.live.routing import Request, route
-from askance.live.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
+from askance.live.exchange.received import digest_of
+from askance.live.http.routing import Request, route
+from askance.live.http.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
+from askance.live.questions import answers, queue
+from askance.live.questions.labels import class_of
+from askance.live.questions.states import AnswerOutcome, ReleaseOutcome, SkipOutcome, SkipReason
+from askance.live.questions.submissions import Submission
 from askance.live.service import Service
-from askance.live.states import AnswerOutcome, ReleaseOutcome, SkipOutcome, SkipReason
-from askance.live.submissions import Submission
 
 MOST_AT_ONCE = 10
 LONGEST_COMMENT = 2_000

@@ -9,13 +9,13 @@ from typing import TypeVar
 
 from starlette.responses import RedirectResponse, Response
 
-from askance.live import people
-from askance.live.engine_state import EngineState
-from askance.live.oidc import Attempt, Provider, refuse
+from askance.live.access import people
+from askance.live.access.oidc import Attempt, Provider, refuse
+from askance.live.engine.state import EngineState
+from askance.live.http.routing import Request, route
+from askance.live.http.schemas import QueryString
 from askance.live.problems import Problem
 from askance.live.routes.pages import begin_session, local_path
-from askance.live.routing import Request, route
-from askance.live.schemas import QueryString
 from askance.live.service import Service
 from askance.live.store.database import Session
 

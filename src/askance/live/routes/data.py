@@ -10,13 +10,13 @@ from typing import Any, TypedDict
 import msgspec
 from starlette.responses import Response
 
-from askance.live.body import BodyLimits
-from askance.live.event_filter import ALL, EventFilter
-from askance.live.export import PAGE
-from askance.live.export_formats import FORMATS, write_page
-from askance.live.importing import import_items, read_body
-from askance.live.quarantine import as_lines, read_page
-from askance.live.routing import PlacedStream, Request, route
+from askance.live.engine.quarantine import as_lines, read_page
+from askance.live.exchange.event_filter import ALL, EventFilter
+from askance.live.exchange.export import PAGE
+from askance.live.exchange.export_formats import FORMATS, write_page
+from askance.live.exchange.importing import import_items, read_body
+from askance.live.http.body import BodyLimits
+from askance.live.http.routing import PlacedStream, Request, route
 from askance.live.service import Service
 from askance.live.store.database import Session
 

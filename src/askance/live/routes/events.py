@@ -12,14 +12,14 @@ from starlette.responses import Response
 
 from askance.errors import InvalidInput
 from askance.live.clock import iso
-from askance.live.engine_state import EngineState
-from askance.live.jobs import in_parts
+from askance.live.engine.jobs import in_parts
+from askance.live.engine.quarantine_state import is_quarantined
+from askance.live.engine.state import EngineState
+from askance.live.exchange.received import NewEvent, ReceivedEvent, check_event
+from askance.live.http.routing import Items, Request, do_in_turn, json_response, route
 from askance.live.problems import Problem, attempt
-from askance.live.quarantine_state import is_quarantined
-from askance.live.queue import BY_NUMBER, reason
-from askance.live.received import NewEvent, ReceivedEvent, check_event
+from askance.live.questions.queue import BY_NUMBER, reason
 from askance.live.routes.answers import Answer, answers_of_event
-from askance.live.routing import Items, Request, do_in_turn, json_response, route
 from askance.live.service import Service
 from askance.live.store.database import Session
 from askance.live.store.rows import Query

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from starlette.responses import Response
 
 import askance
-from askance.live.routing import Request, json_response, route
+from askance.live.http.routing import Request, json_response, route
 from askance.live.service import Service
 
 
@@ -43,7 +43,7 @@ async def metrics(service: Service, request: Request) -> Response:
 @route("GET", "/openapi.json", None, anywhere=True)
 async def openapi(service: Service, request: Request) -> dict[str, Any]:
     """This interface as an OpenAPI 3.1 document."""
-    from askance.live.openapi import document
+    from askance.live.http.openapi import document
 
     servers = {"servers": [{"url": service.prefix}]} if service.prefix else {}
     return {**document(), **servers}

@@ -9,14 +9,14 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from askance.errors import InvalidInput
-from askance.live.engine_state import EngineState
-from askance.live.label_studio import as_event, as_prediction, choices_of, labeling_config
-from askance.live.labels import class_of, give_label
+from askance.live.engine.quarantine_state import is_quarantined
+from askance.live.engine.state import EngineState
+from askance.live.exchange.label_studio import as_event, as_prediction, choices_of, labeling_config
+from askance.live.exchange.received import read_event
+from askance.live.http.routing import Request, json_response, route
+from askance.live.http.schemas import OtherBody
 from askance.live.problems import Problem
-from askance.live.quarantine_state import is_quarantined
-from askance.live.received import read_event
-from askance.live.routing import Request, json_response, route
-from askance.live.schemas import OtherBody
+from askance.live.questions.labels import class_of, give_label
 from askance.live.service import Service
 from askance.live.store.database import Session
 

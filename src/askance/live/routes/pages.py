@@ -12,10 +12,10 @@ from jinja2 import Environment, FileSystemLoader, TemplateNotFound
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import askance
-from askance.live.auth import SESSION_SECONDS, cookie_name
+from askance.live.access.auth import SESSION_SECONDS, cookie_name
+from askance.live.http.routing import LOGIN_BYTES, Request, route
+from askance.live.http.schemas import QueryString
 from askance.live.problems import Problem
-from askance.live.routing import LOGIN_BYTES, Request, route
-from askance.live.schemas import QueryString
 from askance.live.service import Service
 
 FOLDER = Path(__file__).parents[1] / "pages"

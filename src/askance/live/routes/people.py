@@ -9,17 +9,17 @@ from urllib.parse import parse_qsl
 from msgspec import Meta
 from starlette.responses import Response
 
-from askance.live import people
-from askance.live.auth import LONGEST_NAME
+from askance.live.access import people
+from askance.live.access.auth import LONGEST_NAME
+from askance.live.access.people import ALL, LASTING, LONGEST_EMAIL, kind_of_link
+from askance.live.access.roles import ROLES
 from askance.live.clock import iso
-from askance.live.engine_state import EngineState
-from askance.live.people import ALL, LASTING, LONGEST_EMAIL, kind_of_link
+from askance.live.engine.state import EngineState
+from askance.live.http.routing import LOGIN_BYTES, Request, route
+from askance.live.http.schemas import QueryString, RequestBody
 from askance.live.problems import Problem
-from askance.live.roles import ROLES
 from askance.live.routes.admin import Entry
 from askance.live.routes.pages import begin_session, page, sentence_of
-from askance.live.routing import LOGIN_BYTES, Request, route
-from askance.live.schemas import QueryString, RequestBody
 from askance.live.service import Service
 from askance.live.store.database import Session
 from askance.live.store.schema import PersonRow

@@ -7,10 +7,10 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from askance.live import quarantine
+from askance.live.engine import quarantine
+from askance.live.http.routing import Request, route
+from askance.live.http.schemas import Paging, RequestBody
 from askance.live.problems import Problem
-from askance.live.routing import Request, route
-from askance.live.schemas import Paging, RequestBody
 from askance.live.service import Service
 
 HeldEvent = TypedDict("HeldEvent", {

@@ -8,14 +8,14 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 from starlette.responses import Response
 
-from askance.live.engine_state import EngineState
-from askance.live.event_filter import EventFilter
-from askance.live.labels import class_of
+from askance.live.engine.state import EngineState
+from askance.live.exchange.event_filter import EventFilter
+from askance.live.http.routing import Request, do_in_turn, route
+from askance.live.http.schemas import ClassName, Name, RequestBody
 from askance.live.problems import Problem, attempt
-from askance.live.review import Note, Order, ReviewedPage, add_note, close, correct, find_events
+from askance.live.questions.labels import class_of
+from askance.live.questions.review import Note, Order, ReviewedPage, add_note, close, correct, find_events
 from askance.live.routes.pages import page
-from askance.live.routing import Request, do_in_turn, route
-from askance.live.schemas import ClassName, Name, RequestBody
 from askance.live.service import Service
 from askance.live.store.database import Session
 

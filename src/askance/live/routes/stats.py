@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from askance.live.agreement import AgreementReport, measure_agreement
-from askance.live.auth import User
-from askance.live.routing import PlacedStream, Request, route
-from askance.live.schemas import QueryString
+from askance.live.access.auth import User
+from askance.live.dashboard.stats import series
+from askance.live.http.routing import PlacedStream, Request, route
+from askance.live.http.schemas import QueryString
+from askance.live.questions.agreement import AgreementReport, measure_agreement
 from askance.live.service import Service
-from askance.live.stats import series
 
 QUIET = 15.0  # seconds without a change after which the stream says something anyway
 

@@ -1,0 +1,1 @@
+"""What is counted, and the numbers behind every chart."""

@@ -1,0 +1,340 @@
+"""The numbers behind every chart of the dashboard, read from the store and from the engine's counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+import askance
+from askance.features.kinds import IGNORE
+from askance.learner.auto.decaying_rate import HEAD
+from askance.learner.budget_kinds import DAY, HOUR
+from askance.live.clock import iso
+from askance.live.dashboard.counts import COUNTED, empty_counts, minutes_between
+from askance.live.dashboard.stored_counts import DashboardCounts
+from askance.live.engine.exploration import AUDIT, COLD_START
+from askance.live.engine.quality_tracker import ENOUGH, WINDOW, QualityTracker, round_quality
+from askance.live.engine.quarantine import newest
+from askance.live.engine.spending import spending
+from askance.live.engine.state import EngineState
+from askance.live.questions.answers import SKIPS
+from askance.live.questions.queue import lengths
+from askance.live.questions.states import BY_ONE, IN_PLAY, KEPT, OUT, VALID, AnswerState, AskState, one_of
+from askance.live.store.database import Session
+from askance.live.store.rows import Query
+from askance.quality import Quality
+
+if TYPE_CHECKING:
+    from askance.live.service import Service
+
+RECENT = 2_000  # answers for calibration, delays, times and agreement
+RECENT_MINUTES = 10
+RECENT_AUDITS = 100  # audit labels for which an alarm is shown
+MOST_PEOPLE = 100
+MOST_WIDENED = 20
+CREATED = (
+    f"SELECT created FROM asks WHERE state IN {one_of(IN_PLAY)} AND state <> '{AskState.PARKED}' ORDER BY created "
+    "LIMIT ? OFFSET ?"
+)
+LAST_HOUR = (
+    f"SELECT count(*) FROM answers WHERE annotator = ? AND created > ? AND created <= ? "
+    f"AND kind IN {one_of(BY_ONE)} AND state <> '{AnswerState.UNDONE}'"
+)
+WAITING = f"SELECT count(*) FROM answers WHERE state = '{AnswerState.WAITING}'"
+AGREEMENT = (
+    "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
+    f"SELECT event, annotator, label, state FROM answers WHERE kind IN {one_of(BY_ONE)} ORDER BY seq DESC LIMIT ?) a "
+    "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
+    f"AND b.kind IN {one_of(BY_ONE)} AND b.label IS NOT NULL AND b.state IN {one_of(KEPT)} "
+    f"WHERE a.label IS NOT NULL AND a.state IN {one_of(KEPT)} GROUP BY a.annotator"
+)
+
+
+def stats(session: Session, service: Service) -> dict[str, Any]:
+    """Everything /v1/stats says."""
+    engine, now = service.engine, service.clock.now()
+    state = engine.state
+    (totals, learned), classes = engine.committed, state.classes
+    minutes = minutes_between(session, int(now // 60) - RECENT_MINUTES + 1, int(now // 60), len(classes))
+    reasons = service.ready()
+    counts, last = DashboardCounts(session), last_answers(session)
+    return {
+        "time": iso(now),
+        "title": service.config.title,
+        "version": askance.__version__,
+        "uptime": round(service.uptime(), 1),
+        "classes": state.config.classes,
+        "algorithm": state.learner.algorithm,
+        "paused": state.paused,
+        "health": {"ready": not reasons, "reasons": reasons},
+        "events": {
+            "total": totals["events"],
+            "per_second": service.events_per_second(),
+            "today": state.period_counts.number("events", DAY, now),
+        },
+        "model": {
+            "version": learned,
+            "learned": learned,
+            "waiting": int(session.value(WAITING)),
+            "lag_seconds": round(service.lag(), 3),
+            "checkpoint": state.checkpoint,
+            "corrections": totals["corrections"],
+            "fields": len(state.learner.features.kinds),
+            "most_fields": service.config.server.fields,
+        },
+        "quarantine": _quarantine(session, state),
+        "queue": _queue(session, counts, now),
+        "budget": {**spending(state, now), "head": int(HEAD)},
+        "labels": _labels(counts, state, last),
+        "accuracy": _accuracy(counts, state),
+        "quality": {"overall": state.overall.to_dict(), "recent": {**state.recent.to_dict(), "window": WINDOW}},
+        "classes_mix": {
+            "predicted": by_class(state, totals["predicted"]),
+            "recent": by_class(
+                state, [sum(row["predicted"][place] for _, row in minutes) for place in range(len(classes))]
+            ),
+        },
+        "confusion": _confusion(counts, state),
+        "calibration": _calibration(last),
+        "drift": drift(state.learner.tracker),
+        "people": _people(session, counts, last, now),
+        "latency_ms": service.metrics.latencies(),
+    }
+
+
+def _quarantine(session: Session, state: EngineState) -> dict[str, Any]:
+    held = state.quarantine
+    widened = state.learner.features.encoder.widened[-MOST_WIDENED:]
+    return {
+        "held": held.held,
+        "bytes": held.bytes,
+        "dropped": held.dropped,
+        "replayed": state.totals["replayed"],
+        "newest": newest(session) if held.held else [],
+        "widened": [{"field": name, "before": before, "now": now} for name, before, now in widened if before != IGNORE],
+    }
+
+
+def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
+    """Values by class, from the order of the model to that of the settings."""
+    return {label: values[state.place_of[label]] for label in state.config.classes}
+
+
+def _queue(session: Session, counts: DashboardCounts, now: float) -> dict[str, Any]:
+    found: dict[str, Any] = {**lengths(session), **{state.value: counts.number("ask", state) for state in OUT}}
+    waiting = found[AskState.OPEN] + found[AskState.LEASED]
+    oldest = session.value(CREATED, (1, 0))
+    middle = session.all(CREATED, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []
+    found["oldest_seconds"] = None if oldest is None else round(max(0.0, now - oldest), 1)
+    found["median_age_seconds"] = round(max(0.0, now - median(created for (created,) in middle)), 1) if middle else None
+    return found
+
+
+class RecentAnswer(NamedTuple):
+    """One of the last answers, with what was said of its event when that came."""
+
+    annotator: str
+    ms: int | None
+    label: int | None
+    state: str
+    delay: float
+    probabilities: str
+    predicted: int
+    asked: int
+    probability: float
+    version: int
+
+    @property
+    def is_valid(self) -> bool:
+        return self.state in VALID and self.label is not None
+
+
+LAST_ANSWERS = Query(
+    RecentAnswer,
+    "answers a JOIN events e ON e.seq = a.event",
+    "ORDER BY a.seq DESC LIMIT ?",
+    delay="a.created - e.received",
+)
+
+
+def last_answers(session: Session) -> list[RecentAnswer]:
+    """The last answers, newest first."""
+    return LAST_ANSWERS.all(session, (RECENT,))
+
+
+def _labels(counts: DashboardCounts, state: EngineState, last: list[RecentAnswer]) -> dict[str, Any]:
+    per_class, kinds = counts.by("label"), counts.by("why")
+    delays = sorted(max(0.0, row.delay) for row in last if row.is_valid)
+    return {
+        "total": per_class.total(),
+        "audit": kinds[AUDIT],
+        "cold_start": kinds[COLD_START],
+        "per_class": by_class(state, [per_class[place] for place in range(len(state.classes))]),
+        "extra": counts.number("extra"),
+        "skipped": {reason: counts.number("skip", reason) for reason in SKIPS},
+        "delay_seconds": {
+            "median": round(median(delays), 2) if delays else None,
+            "p90": round(delays[int(0.9 * len(delays))], 2) if delays else None,
+        },
+    }
+
+
+def _accuracy(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
+    """Of all events, estimated by the answers and the probabilities they were asked with; and who always says one.
+
+    The headline is about the last events where enough of them are answered, else about all; it says nothing before.
+    """
+    overall, recent = state.overall, state.recent
+    shown = state.headline
+    answered = counts.by("label", "predicted")
+    return {
+        "headline": {
+            **round_quality(shown),
+            "span": "recent" if shown.events < overall.events else "all",
+            "events": shown.events,
+            "enough": shown.labels >= ENOUGH,
+            "needed": ENOUGH,
+            "baseline": baseline(shown),
+        },
+        "overall": round_quality(overall),
+        "recent": round_quality(recent),
+        "baseline": baseline(overall),
+        "answered": {
+            "n": answered.total(),
+            "right": sum(n for (label, predicted), n in answered.items() if label == predicted),
+        },
+    }
+
+
+def baseline(quality: Quality) -> dict[str, Any]:
+    """Who always says the most frequent class, by the same answers, would be right on so many of the same events."""
+    if not quality.labels:
+        return {"label": None, "estimate": None}
+    label = max(quality.shares, key=quality.shares.__getitem__)
+    return {"label": label, "estimate": round(quality.shares[label], 6)}
+
+
+def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
+    """Truth by prediction: over the audits, and over all labels."""
+    shown = {state.place_of[label]: place for place, label in enumerate(state.config.classes)}
+
+    def table(**wanted: Any) -> list[list[int]]:
+        matrix = [[0] * len(shown) for _ in shown]
+        for (truth, predicted), n in counts.by("label", "predicted", **wanted).items():
+            matrix[shown[truth]][shown[predicted]] = n
+        return matrix
+
+    return {"labels": state.config.classes, "audit": table(why=AUDIT), "all": table()}
+
+
+def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:
+    """How often predictions made with some probability were right, by that probability, weighted to the stream."""
+    sums = [[0.0, 0.0, 0.0, 0.0] for _ in range(10)]
+    for item in last:
+        if not item.is_valid or not item.version:
+            continue
+        chance = msgspec.json.decode(item.probabilities)[item.predicted]
+        weight = 1.0 / item.probability if item.asked and item.probability > 0 else 1.0
+        row = sums[min(9, int(10 * chance))]
+        row[0] += 1
+        row[1] += weight
+        row[2] += weight * chance
+        row[3] += weight * (item.predicted == item.label)
+    total = sum(row[1] for row in sums)
+    return [
+        {
+            "from": place / 10,
+            "to": (place + 1) / 10,
+            "n": int(n),
+            "share": round(weight / total, 6),
+            "predicted": round(predicted / weight, 4),
+            "right": round(right / weight, 4),
+        }
+        for place, (n, weight, predicted, right) in enumerate(sums)
+        if n
+    ]
+
+
+def _people(session: Session, counts: DashboardCounts, last: list[RecentAnswer], now: float) -> list[dict[str, Any]]:
+    times: dict[str, list[int]] = {}
+    for row in last:
+        if row.ms is not None:
+            times.setdefault(row.annotator, []).append(row.ms)
+    agreement = _agreement(session)
+    names = counts.of.get("labels", {}).keys() | counts.of.get("skips", {}).keys()
+    shown = sorted(names, key=lambda name: (-counts.number("labels", name), name))[:MOST_PEOPLE]
+    return [
+        {
+            "name": name,
+            "labels": counts.number("labels", name),
+            "last_hour": int(session.value(LAST_HOUR, (name, now - HOUR, now))),
+            "median_seconds": round(median(times[name]) / 1000, 2) if name in times else None,
+            "skips": counts.number("skips", name),
+            "agreement": agreement.get(name),
+        }
+        for name in shown
+    ]
+
+
+def _agreement(session: Session) -> dict[str, float]:
+    """The share of each annotator's recent answers that somebody else gave to the same event too."""
+    rows = session.all(AGREEMENT, (RECENT,))
+    return {name: round(int(same) / int(both), 4) for name, same, both in rows}
+
+
+def drift(tracker: QualityTracker) -> dict[str, Any]:
+    """Whether mistakes have become more frequent in the random sample, by the library's signal."""
+    sampled, alarm = tracker.drift.sampled, tracker.alarm
+    if alarm is not None and sampled - alarm["sampled"] < RECENT_AUDITS:
+        detail = f"Mistakes in the random sample became clearly more frequent, {sampled - alarm['sampled']} labels ago."
+        return {"level": "drift", "since": iso(alarm["received"]), "detail": detail}
+    if sampled < ENOUGH:
+        detail = f"{sampled} labels of events taken at random so far; it takes {ENOUGH}."
+        return {"level": "unknown", "since": None, "detail": detail}
+    detail = f"Watched by {sampled:,} labels of events taken at random; {tracker.drift.alarms} alarms so far."
+    return {"level": "none", "since": None, "detail": detail}
+
+
+def series(session: Session, service: Service, minutes: int, points: int) -> dict[str, Any]:
+    """Counts over time, and the accuracy of the random sample over labels."""
+    now = service.clock.now()
+    classes = service.engine.state.classes
+    step = max(1, -(-minutes // points))
+    first = (int(now // 60) - minutes + 1) // step * step
+    sums: dict[int, dict[str, Any]] = {
+        place: empty_counts(len(classes)) for place in range(first, int(now // 60) + 1, step)
+    }
+    for minute, row in minutes_between(session, first, int(now // 60), len(classes)):
+        into = sums.get(minute // step * step if step > 1 else minute)
+        if into is None:
+            continue
+        for name in (*COUNTED, "margin", "probability"):
+            into[name] += row[name]
+        into["open"] = row["open"] if row["open"] is not None else into["open"]
+        for name in ("predicted", "labeled"):
+            into[name] = [a + b for a, b in zip(into[name], row[name], strict=True)]
+    return {
+        "step": 60 * step,
+        "from": iso(first * 60),
+        "to": iso(now),
+        "points": [_point(place, row, service.engine.state) for place, row in sums.items()],
+        "by_label": [
+            {"labels": labels, "estimate": round(value, 6), "low": round(low, 6), "high": round(high, 6)}
+            for labels, value, low, high in service.engine.state.learner.tracker.curve
+        ],
+    }
+
+
+def _point(minute: int, row: dict[str, Any], state: EngineState) -> dict[str, Any]:
+    events = row["events"]
+    return {
+        "time": iso(minute * 60),
+        **{name: row[name] for name in (*COUNTED, "open")},
+        "predicted": by_class(state, row["predicted"]),
+        "labeled": by_class(state, row["labeled"]),
+        "mean_margin": round(row["margin"] / events, 4) if events else None,
+        "mean_ask_probability": round(row["probability"] / events, 4) if events else None,
+    }

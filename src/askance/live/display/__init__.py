@@ -1,0 +1,1 @@
+"""What the label page shows of an event, and what people are told about the work."""

@@ -1,0 +1,1 @@
+"""The one thread that writes, and the model it owns: events in, answers learned, checkpoints, replay."""

@@ -1,0 +1,1 @@
+"""Events and labels in and out: files, exports, Label Studio, Prodigy."""

@@ -1,0 +1,1 @@
+"""Telling other programs what happens: settings, outbox, delivery."""
