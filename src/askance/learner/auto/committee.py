@@ -22,8 +22,9 @@ from __future__ import annotations
 import numpy as np
 
 from askance.compile import no_inline
-from askance.learner.auto.change import count_surprise, restart_members
+from askance.learner.auto.change import count_surprise, inflate_members, restart_members
 from askance.learner.auto.classes import MEMORY, class_weight, count_answer, count_prediction, decision_threshold
+from askance.learner.auto.event_signal import watch_event
 from askance.learner.auto.fourier import curved_state, fill_curved_view, view_curves
 from askance.learner.auto.layout import (
     covariances_at,
@@ -68,8 +69,19 @@ def margin(parameters, state, event):
 
 @no_inline
 def score(parameters, state, event):
-    """F for an event of the stream, which also enters the statistics of the features, s_i and the shares of the
-    classes. In place of a variance comes what is at stake (see ``stake``)."""
+    """F for an event of the stream, as ``score_any``. If it says that events have changed (see ``event_signal``), the
+    members become unsure."""
+    prediction = score_any(parameters, state, event)
+    share = view_settings(parameters).event_reaction
+    if share > 0.0 and watch_event(state, event):
+        inflate_members(parameters, state, share)
+    return prediction
+
+
+@no_inline
+def score_any(parameters, state, event):
+    """F for an event of the stream, or for one that comes with its label. It also enters the statistics of the
+    features, s_i and the shares of the classes. In place of a variance comes what is at stake (see ``stake``)."""
     update_statistics(state, event)
     fill_all_views(parameters, state, event)
     score_members(parameters, state, event)
@@ -202,7 +214,7 @@ def learn(parameters, state, event, answer, prediction, weight):
 @no_inline
 def learn_given(parameters, state, event, answer, prediction, weight):
     """Learn a given label ``weight`` times. Its event counts as one of the stream."""
-    prediction = score(parameters, state, event)
+    prediction = score_any(parameters, state, event)
     count_given(state, answer, prediction.predicted)
     learn_answer(parameters, state, event, answer, 1.0, min(weight, MOST_TIMES))
 

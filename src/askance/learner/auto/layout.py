@@ -1,9 +1,9 @@
 """Where a committee keeps its numbers: names for the parts of ``state.extra`` and of its parameters.
 
 ``state.extra`` holds, one after the other, a ``HEAD``; the ``ClassCounts``; the ``ReportCounts``; the ``TrustCounts``;
-a ``MEMBER`` for each member; a ``COVARIANCE`` for each full covariance (see ``covariance``); and what the curved
-members keep (see ``fourier``), who come last among the members. The parameters are ``SETTINGS``, then a ``RULE`` for
-each member.
+a ``MEMBER`` for each member; a ``COVARIANCE`` for each full covariance (see ``covariance``); what the curved members
+keep (see ``fourier``), who come last among the members; and what the signal of changed events keeps, if there is one
+(see ``event_signal``). The parameters are ``SETTINGS``, then a ``RULE`` for each member.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ SETTINGS = declare_record(
     "midway",
     "curves",  # D: the features of the curved view
     "reaction",  # how far an alarm takes the members back
+    "event_reaction",  # how far changed events take their covariances back; 0: nobody watches for changed events
 )
 RULE = declare_record(
     "view_number",  # which view of events it has (see ``views``)
