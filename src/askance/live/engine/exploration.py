@@ -4,7 +4,8 @@
                 days are those of the events' receipt
     explore     the least probability of any event: what is asked because of it is a random sample of the stream
 
-    cold start  until every class was seen: explored much, less the more of these questions wait for their answer
+    cold start  until every class of the beginning was seen: explored much, less the more of these questions wait for
+                their answer
     audit       then: with the probability that makes the sample the wanted share of all questions
     uncertain   whatever the query rule chose beyond that, once every class was seen
 
@@ -15,12 +16,15 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from askance.budgets import Budget, Rate, Unlimited
 from askance.learner.auto.decaying_rate import HEAD
 from askance.learner.trace import Decision
 from askance.live.config import AskingSettings
+
+if TYPE_CHECKING:
+    from askance.live.engine.learner import Recorded
 
 COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
 COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter
@@ -64,7 +68,7 @@ class Exploration:
             return max(LEAST_COLD, (1.0 + waiting / COLD_PATIENCE) ** -2)
         return min(1.0, self.settings.audit * self.share)
 
-    def count_decision(self, decision: Decision) -> str:
+    def count_decision(self, decision: Decision | Recorded) -> str:
         """Take a decision in; why the event is asked about, if it is."""
         if self.is_cold:
             self.cold_asked += decision.asked
@@ -74,11 +78,12 @@ class Exploration:
             return ""
         return COLD_START if self.is_cold else AUDIT if decision.audit else UNCERTAIN
 
-    def count_answer(self, label: int) -> None:
-        """An answer was learned."""
+    def count_answer(self, place: int | None) -> None:
+        """An answer was learned; the place of its class among those of the beginning, if it is one."""
         if self.is_cold:
             self.cold_answered += 1
-        self.class_counts[label] += 1
+        if place is not None:
+            self.class_counts[place] += 1
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "settings": self.settings.document()}

@@ -41,7 +41,7 @@ class QualityTracker:
     def event(self, seq: int, predicted: int, chances: list[float], probability: float, asked: bool) -> None:
         """An event came."""
         monitor = self.monitor if self.labels else self.early
-        positive = chances[1] if len(chances) == 2 else None
+        positive = chances[1] if len(self.classes) == 2 else None
         monitor.event(self.classes[predicted], probability, asked, probability_positive=positive, ticket=seq)
 
     def answer(self, seq: int, label: int, predicted: int, weight: float, audit: bool, received: float) -> None:

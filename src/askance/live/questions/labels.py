@@ -34,10 +34,19 @@ SAID_BEFORE = (
 
 
 def class_of(state: EngineState, label: Any) -> int:
-    """The place of a class among all of them."""
+    """The place of a class that people may choose."""
+    place = label_of(state, label)
+    if place not in state.offered:
+        known = ", ".join(state.config.classes[:20])
+        raise Problem("retired_label", f"the class {label!r} is retired; choose one of {known}.", field="label")
+    return place
+
+
+def label_of(state: EngineState, label: Any) -> int:
+    """The place of a label that there is, or was."""
     place = state.place_of.get(label) if isinstance(label, str) else None
     if place is None:
-        known = ", ".join(state.classes[:20])
+        known = ", ".join(state.config.classes[:20])
         raise Problem("unknown_label", f"'label' must be one of {known}; got {str(label)[:40]!r}.", field="label")
     return place
 

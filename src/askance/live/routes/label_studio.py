@@ -75,7 +75,7 @@ async def label_studio_setup(service: Service, request: Request, body: LabelStud
 @route("GET", "/label-studio/config.xml", "read", media="application/xml")
 async def label_studio_config(service: Service, request: Request) -> Response:
     """A labeling configuration for a project with the tasks of /v1/export.label-studio.json."""
-    content = labeling_config(service.config.classes, service.config.title)
+    content = labeling_config(service.engine.state.config.classes, service.config.title)
     return Response(content, media_type="application/xml; charset=utf-8")
 
 
