@@ -14,6 +14,7 @@ from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
 from askance.live.access.company import OidcSettings, read_oidc
+from askance.live.access.mail import MailSettings, read_mail
 from askance.live.display.fields import Display, read_display
 from askance.live.display.instructions import Instructions, read_instructions
 from askance.live.http.proxies import read_networks, read_public_url
@@ -167,6 +168,7 @@ class Config:
     display: Display = field(default_factory=Display)
     webhooks: tuple[Webhook, ...] = ()
     oidc: OidcSettings | None = None
+    mail: MailSettings | None = None
     folder: Path = field(default=Path("."), compare=False)
     """Where the file is: what it names is beside it."""
 
@@ -214,7 +216,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
     """A configuration from parsed TOML."""
     known = {
         "name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions",
-        "display", "webhooks", "oidc",
+        "display", "webhooks", "oidc", "mail",
     }  # fmt: skip
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
@@ -249,6 +251,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         display=read_display(_table(document, "display")),
         instructions=read_instructions(_table(document, "instructions"), document["classes"]),
         oidc=read_oidc(_table(document, "oidc"), folder),
+        mail=read_mail(_table(document, "mail"), folder),
         webhooks=read_webhooks(document.get("webhooks", []), folder),
         folder=folder,
     )

@@ -61,11 +61,11 @@ def test_a_change_is_made_only_once_it_was_read(serve, visit):
     page.select_option("[aria-label='Kind of text']", "category")
     expect(page.locator("#effects li").first).to_contain_text("Reads the field 'text' as 'category'")
     page.click("#sure [value=no]")
-    assert page.input_value("[aria-label='Kind of text']") == "text"
+    expect(page.locator("[aria-label='Kind of text']")).to_have_value("text")
     page.select_option("[aria-label='Kind of text']", "category")
     page.click("#sure [value=yes]")
     expect(page.locator("#done")).to_contain_text("Changed.")
-    assert page.input_value("[aria-label='Kind of text']") == "category"
+    expect(page.locator("[aria-label='Kind of text']")).to_have_value("category")
 
 
 def test_who_looked_at_other_classes_is_told_so(serve, visit):

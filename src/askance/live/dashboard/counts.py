@@ -47,9 +47,12 @@ def read_counts(document: Any, n_classes: int) -> dict[str, Any] | None:
         checksum = counts.pop(CHECKSUM, None)
         if checksum not in (None, _checksum(counts)):
             return None
+        were_two = all(len(counts[name]) >= 2 for name in BY_CLASS)  # no stream has fewer
         pad_counts(counts, n_classes)
-        sound = all(_is_number(counts[name]) for name in (*COUNTED, "margin", "probability")) and all(
-            len(counts[name]) == n_classes and all(map(_is_number, counts[name])) for name in BY_CLASS
+        sound = (
+            were_two
+            and all(_is_number(counts[name]) for name in (*COUNTED, "margin", "probability"))
+            and all(len(counts[name]) == n_classes and all(map(_is_number, counts[name])) for name in BY_CLASS)
         )
     except (TypeError, ValueError, RecursionError):
         sound = False

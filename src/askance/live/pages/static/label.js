@@ -16,6 +16,7 @@ import { writeAll } from "./written.js";
 
 const TOO_FAST = 80; // ms: no one reads a question in less, so the key bounced
 const TOO_FAST_CLICK = 350; // ms: the second half of a double click
+const SAID_BEFORE = "already_answered"; // the code of that problem
 const LOOK = 15_000; // ms between looks for other classes, while a question lies on the table
 const SKIPS = { unsure: "Unsure", bad_data: "Bad data", later: "Later" };
 
@@ -207,8 +208,9 @@ function onResult(entry, response, problem) {
   if (entry.kind === "undo") return onUndone(entry, response, problem);
   if (!deck?.current) deck?.look(); // what the service said before it had this answer no longer holds
   if (!problem) return history.set(entry.id, response.outcome === "extra" ? "extra" : "saved");
-  history.set(entry.id, "refused", problem.message);
-  toast(`An answer was refused: ${problem.message}`);
+  const words = SAID_BEFORE === problem.code ? "you gave another answer to this question elsewhere, which holds" : problem.message;
+  history.set(entry.id, "refused", words);
+  toast(`An answer was refused: ${words}`);
 }
 
 function onUndone(entry, response, problem) {
