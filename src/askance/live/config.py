@@ -30,7 +30,7 @@ where there are more than two: 18 MB for two classes, 3.5 MB for each of several
 MOST_ANSWERS = 25  # to one question
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
-LATER_SETTINGS = ("na_values", "load")  # of the model, that stores from before do not have
+LATER_SETTINGS = ("na_values", "load", "labels", "added", "since")  # of the model, that stores from before do not have
 RATE, AUDIT_SHARE = 0.05, 0.05  # of the events asked about, and of these a random sample
 
 
@@ -49,6 +49,17 @@ class ModelSettings:
     """What counts as missing besides the usual words."""
     load: str = ""
     """The model file that it starts from, which then says everything but classes and fields."""
+    labels: list[str] = field(default_factory=list)
+    """Every label that there ever was, by its place in the log, where these are not the classes; see ``scheme``."""
+    added: list[str] = field(default_factory=list)
+    """Those of the labels that were added later: no cold start waits for them."""
+    since: int = 0
+    """The entry of the log since which classes and kinds of fields are these; 0: from the beginning."""
+
+    @property
+    def places(self) -> list[str]:
+        """The labels by their places in the log, which they keep for ever."""
+        return self.labels or self.classes
 
     def document(self) -> str:
         """All of it, as one line that is the same for the same settings, in whatever version they are written down."""

@@ -30,6 +30,8 @@ from askance.live.cluster.messages import (
 from askance.live.cluster.registry import OwnerRow, read_owner
 from askance.live.config import Config
 from askance.live.engine.jobs import Work
+from askance.live.engine.scheme import SchemeState
+from askance.live.engine.stored_settings import StoredSettings
 from askance.live.problems import Problem
 from askance.live.store.database import PATIENCE, PAUSE, Database, StoreAway, StoreError
 
@@ -46,13 +48,12 @@ class LinkLost(ConnectionError):
     """The connection broke after a call was sent: whether it was done is not known."""
 
 
-class FrontState:
+class FrontState(SchemeState):
     """What a front knows of a stream: no model, and no count of what is under way."""
 
-    def __init__(self, config: Config, clock: Clock, store: str) -> None:
-        self.config, self.clock, self.store = config, clock, store
-        self.classes = list(config.model.classes)
-        self.place_of = {label: place for place, label in enumerate(self.classes)}
+    def __init__(self, settings: StoredSettings, clock: Clock, store: str) -> None:
+        self.clock, self.store = clock, store
+        self.use_scheme(*settings)
 
 
 class Link:
@@ -99,12 +100,12 @@ class Link:
 class OwnerClient:
     """What a front has in place of an engine; what needs no model is written by the front itself."""
 
-    def __init__(self, database: Database, config: Config) -> None:
+    def __init__(self, database: Database, config: Config, settings: StoredSettings) -> None:
         self.database, self.config = database, config
         self.clock = Clock()
         with database.read() as session:
             store = str(session.value("SELECT value FROM meta WHERE name = 'store'") or "")
-        self.state = FrontState(config, self.clock, store)
+        self.state = FrontState(settings, self.clock, store)
         self.status: OwnerStatus | None = None
         self.trouble = "no process owns the model yet"
         self._link: Link | None = None

@@ -4,7 +4,8 @@
                 days are those of the events' receipt
     explore     the least probability of any event: what is asked because of it is a random sample of the stream
 
-    cold start  until every class was seen: explored much, less the more of these questions wait for their answer
+    cold start  until every class of the beginning was seen: explored much, less the more of these questions wait for
+                their answer
     audit       then: with the probability that makes the sample the wanted share of all questions
     uncertain   whatever the query rule chose beyond that, once every class was seen
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from askance.budgets import Budget, Rate, Unlimited
 from askance.learner.auto.decaying_rate import HEAD
 from askance.learner.group import Exploring
 from askance.live.config import AskingSettings
+
+if TYPE_CHECKING:
+    from askance.live.engine.learner import Recorded
 
 COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
 COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter
@@ -81,15 +85,23 @@ class Exploration:
         self.cold_asked = moved.waiting.item() + self.cold_answered
         self.share = moved.mean.item()
 
+    def count_recorded(self, recorded: Recorded) -> None:
+        """Take in what was decided when an event of the log came, instead of what is decided on it now."""
+        if self.is_cold:
+            self.cold_asked += recorded.asked
+        elif recorded.probability > 0.0:  # else the budget was spent
+            self.share += (recorded.probability - self.share) / MEMORY
+
     def why(self, is_audit: bool) -> str:
         """Why an event is asked about."""
         return COLD_START if self.is_cold else AUDIT if is_audit else UNCERTAIN
 
-    def count_answer(self, label: int) -> None:
-        """An answer was learned."""
+    def count_answer(self, place: int | None) -> None:
+        """An answer was learned; the place of its class among those of the beginning, if it is one."""
         if self.is_cold:
             self.cold_answered += 1
-        self.class_counts[label] += 1
+        if place is not None:
+            self.class_counts[place] += 1
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "settings": self.settings.document()}

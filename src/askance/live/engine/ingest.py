@@ -207,7 +207,7 @@ def describe_event(state: EngineState, row: EventRow | StoredEvent, chances: lis
         "id": row.id,
         "seq": row.seq,
         "label": state.classes[row.predicted],
-        "probabilities": dict(zip(state.classes, chances, strict=True)),
+        "probabilities": dict(zip(state.classes, chances, strict=False)),
         "model": row.version,
         "asked": bool(row.asked),
         "ask": row.asked or None,

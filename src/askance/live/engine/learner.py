@@ -12,6 +12,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +48,16 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 HOURS_KEPT = 200  # in which something was asked; more if a period is longer
 
 
+class Recorded(NamedTuple):
+    """What was said of an event of the log when it came, by a model of other classes or kinds of fields."""
+
+    predicted: int
+    probabilities: list[float]
+    asked: bool
+    probability: float
+    audit: bool
+
+
 class Incoming(NamedTuple):
     """An event to decide on."""
 
@@ -60,6 +71,8 @@ class Incoming(NamedTuple):
     """For one from the log: the settled fields that got a wider kind with it, and which."""
     is_repeated: bool = False
     """Whether it was refused before, so that what is wrong with it is no news."""
+    recorded: Recorded | None = None
+    """For one from the log, before classes or kinds changed: what was said then, by which predictions are judged."""
 
 
 Taken = tuple[Incoming, Mapping[str, str]]
@@ -132,20 +145,28 @@ class Learner:
         self.model, self.start = model, start
         self._lock = threading.RLock()  # a prediction borrows the running statistics for a moment
         self.classes = list(model.classes)
-        self._place = {label: place for place, label in enumerate(self.classes)}
+        """What it predicts, in the order of its scores."""
+        self.labels = list(model.places)
+        """Every label by its place in the log; those that were retired are no classes."""
+        self._place = {label: place for place, label in enumerate(self.labels)}
+        self._own = {self._place[label]: own for own, label in enumerate(self.classes)}
+        self._in_order = self.labels == self.classes
+        self._needed = {
+            place: n for n, place in enumerate(p for p in sorted(self._own) if self.labels[p] not in model.added)
+        }
         self.most_fields = most_fields
         self.features = RowFeatures(
             model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams, na_values=model.na_values
         )
         self.clf: Any = None
-        self.exploring = Exploration(asking, len(self.classes))
+        self.exploring = Exploration(asking, len(self._needed))
         self.calibration = OnlineCalibration()
         if start is None:
             self.clf = classifier(model, asking)
         else:
             self.clf, self.features = start.begin(asking)
             self.calibration, self.exploring.class_counts = start.begin_calibration(self.clf)
-        self.tracker = QualityTracker(self.classes)
+        self.tracker = QualityTracker(self.labels)
         self.time = -inf
         """When the last event came."""
         self.asked_in: dict[int, int] = {}
@@ -158,6 +179,11 @@ class Learner:
     def algorithm(self) -> str:
         """What the algorithm is called."""
         return self.model.algorithm if self.start is None else self.start.algorithm
+
+    def hold_since(self, seq: int) -> None:
+        """Classes and kinds of fields are these since this entry of the log, the last that it was made from."""
+        with self._lock:
+            self.model = replace(self.model, since=seq)
 
     def follow(self, asking: AskingSettings) -> None:
         """Ask as much as these settings say from now on."""
@@ -231,7 +257,10 @@ class Learner:
             times, were_asked = np.array([event.received for event, _ in part]), _were_asked(part)
             exploring = self.exploring.as_arrays()
             decisions = ask_next(times, exploring, were_asked)
-            self.exploring.follow(exploring)
+            if (recorded := part[0][0].recorded) is not None:
+                self.exploring.count_recorded(recorded)
+            else:
+                self.exploring.follow(exploring)
             self.time = max(self.time, part[-1][0].received)
             for asked in np.where(were_asked == NOT_KNOWN, decisions.record.asked, were_asked).tolist():
                 if asked:
@@ -241,12 +270,15 @@ class Learner:
 
     def _end_of_moment(self, taken: list[Taken], first: int) -> int:
         """Up to where events can be decided on in one go, after the clock has come to the ``first``: those after it
-        came at the same time or a little later, and begin no hour, day or so that a budget counts in."""
-        if self.clf.update.probabilistic:  # their scores are taken one by one
+        came at the same time or a little later, and begin no hour, day or so that a budget counts in. Of the log, an
+        event goes alone of which something else was said when it came."""
+        if self.clf.update.probabilistic or taken[first][0].recorded is not None:  # scores are taken one by one
             return first + 1
         now, last = self.time, first + 1
         while last < len(taken):
             received = taken[last][0].received
+            if taken[last][0].recorded is not None:
+                break
             if received != now:
                 if received < now or any(received // length != now // length for length in self._periods):
                     break
@@ -259,8 +291,11 @@ class Learner:
         record, places = decisions.record, self._places()
         predicted = [places[place] for place in record.predicted.tolist()]
         chances, asked = record.probability.tolist(), record.asked.tolist()
-        probabilities = [*map(self.calibration.probabilities, scores)]
-        self.tracker.events(seq, predicted, probabilities, chances, asked)
+        probabilities = [self._by_place(self.calibration.probabilities(of_classes)) for of_classes in scores]
+        if (said := part[0][0].recorded) is not None:
+            self.tracker.events(seq, [said.predicted], [said.probabilities], [said.probability], [said.asked])
+        else:
+            self.tracker.events(seq, predicted, probabilities, chances, asked)
         audits, explored = record.audit.tolist(), decisions.explored.tolist()
         return [
             Decided(
@@ -276,6 +311,15 @@ class Learner:
     def _places(self) -> list[int]:
         """The place of each class of the classifier's among those of the settings."""
         return [self._place[label] for label in self.clf.classes_.tolist()]
+
+    def _by_place(self, chances: list[float]) -> list[float]:
+        """Probabilities of the classes, by the places of all labels; a retired one has none."""
+        if self._in_order:
+            return chances
+        found = [0.0] * len(self.labels)
+        for place, own in self._own.items():
+            found[place] = chances[own]
+        return found
 
     def _follow_clock(self, received: float) -> None:
         """Where the clock was set back, or comes to an hour, a day or so once more, budgets go by what was asked
@@ -334,12 +378,18 @@ class Learner:
     # --- answers -----------------------------------------------------------------------------------------
 
     def learn(self, answer: Answer) -> None:
-        """Learn an answer, weighed and judged by what was decided when its event came."""
+        """Learn an answer, weighed and judged by what was decided when its event came.
+
+        One whose label is retired teaches nothing, but what was said of its event is judged by it. The scores of an
+        event from before classes or kinds changed are those of another model; this one's are taken, before it learns.
+        """
         with self._lock:
-            weight = answer.weight * answer.agreement
-            self.clf.tell(self.encode(answer.fields), self.classes[answer.label], weight=weight)
-            self.calibration.learn(answer.scores, answer.label, answer.weight)
-            self.exploring.count_answer(answer.label)
+            if (own := self._own.get(answer.label)) is not None:
+                x = self.encode(answer.fields)
+                scores = answer.scores if answer.event > self.model.since else self._scores(*x)
+                self.clf.tell(x, self.classes[own], weight=answer.weight * answer.agreement)
+                self.calibration.learn(scores, own, answer.weight)
+                self.exploring.count_answer(self._needed.get(answer.label))
             self.tracker.answer(
                 answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received
             )
@@ -368,18 +418,21 @@ class Learner:
             except FieldError as error:
                 raise Unusable.of(error) from None
             if not hasattr(self.clf, "n_features_in_"):
-                return 0, [1.0 / len(self.classes)] * len(self.classes)
+                even = [1.0 / len(self.classes)] * len(self.classes)
+                return self._place[self.classes[0]], self._by_place(even)
             scores = self._scores(columns, values)
-            chances = self.calibration.probabilities(scores)
+            chances = self._by_place(self.calibration.probabilities(scores))
         best = int(scores[0] >= 0.0) if len(scores) == 1 else max(range(len(scores)), key=scores.__getitem__)
-        return best, chances
+        return self._place[self.classes[best]], chances
 
     def explain(self, fields: Mapping[str, Any], label: int, most: int = 40) -> list[dict[str, Any]]:
         """The words and fields that moved the score most; positive effects speak for ``label``."""
         from askance.live.display.explain import explain
 
+        if (own := self._own.get(label)) is None:  # retired since
+            return []
         with self._lock:
-            return explain(self, fields, label, most)
+            return explain(self, fields, own, most)
 
     # --- the whole of it ---------------------------------------------------------------------------------
 

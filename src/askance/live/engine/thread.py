@@ -28,7 +28,8 @@ from askance.live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job,
 from askance.live.engine.learner import Answer, Decided, Incoming, Learner
 from askance.live.engine.learning import learn_due
 from askance.live.engine.start import Start
-from askance.live.engine.state import EngineState, adopt_model, follow_settings, name_store, was_committed
+from askance.live.engine.state import EngineState, follow_settings, name_store, was_committed
+from askance.live.engine.stored_settings import adopt_model, take_up_declared
 from askance.live.exchange.received import ReceivedEvent
 from askance.live.problems import Problem, StartError
 from askance.live.questions import queue
@@ -127,10 +128,11 @@ class Engine:
             begin_now(session, self.clock.now())
             name_store(session, self.state)
             follow_settings(session, self.state)
+            take_up_declared(session, self.config)
             self.state.keep(session)
         self.committed = Committed.of(self.state)
         self._checkpoint_anew()
-        warm_up(self.config, self.state.learner.start)
+        warm_up(self.state.config, self.state.learner.start)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)
         self._thread.start()
 

@@ -29,7 +29,10 @@ CHANGING = {
     "asks": {"rank", "state", "expires", "skips", "deliveries", "annotator", "deadline"},
     "answers": {"state", "due"},
 }
-KEYS = {"events": "seq", "asks": "id", "answers": "seq", "learned": "seq", "settings": "seq", "widened": "seq"}
+KEYS = {
+    "events": "seq", "asks": "id", "answers": "seq", "learned": "seq", "settings": "seq", "schemes": "seq",
+    "widened": "seq",
+}  # fmt: skip
 COLUMNS = {
     table: tuple(name for name in TABLES[table].__annotations__ if name not in CHANGING.get(table, ()))
     for table in KEYS

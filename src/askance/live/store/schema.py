@@ -50,7 +50,7 @@ class EventRow(NamedTuple):
     """As the client gave it, JSON."""
     received: Annotated[float, Exported("received", Form.MOMENT)]
     seq: Annotated[int, Exported("seq")]
-    """Its place in the log, shared with ``learned`` and ``settings``."""
+    """Its place in the log, shared with ``learned``, ``settings`` and ``schemes``."""
     predicted: Annotated[int, Exported("prediction.label", Form.CLASS)]
     probabilities: Annotated[str, Exported("prediction.probabilities", Form.BY_CLASS)]
     version: Annotated[int, Exported("prediction.model")]
@@ -129,6 +129,13 @@ class LearnedRow(NamedTuple):
 
 class SettingsRow(NamedTuple):
     """A row of ``settings``: the budget and the audit share that hold from here on."""
+
+    seq: int
+    document: str
+
+
+class SchemeRow(NamedTuple):
+    """A row of ``schemes``: the classes and the kinds of fields from here on (``askance.live.engine.scheme``)."""
 
     seq: int
     document: str
@@ -302,6 +309,7 @@ TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
     "answers": AnswerRow,
     "learned": LearnedRow,
     "settings": SettingsRow,
+    "schemes": SchemeRow,
     "widened": WidenedRow,
     "quarantine": QuarantineRow,
     "notes": NoteRow,
@@ -499,7 +507,12 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_due ON outbox (due) WHERE given_up = 0;
 """
 
-MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH]
+# Classes and kinds of fields that changed; a store without a row has those of its settings.
+SEVENTH = """
+CREATE TABLE schemes (seq $BIG PRIMARY KEY, document TEXT NOT NULL);
+"""
+
+MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH]
 
 
 def statements(migration: str, words: dict[str, str]) -> list[str]:
