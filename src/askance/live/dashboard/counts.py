@@ -45,7 +45,7 @@ def read_counts(document: Any, n_classes: int) -> dict[str, Any] | None:
     try:
         counts |= json.loads(document)
         checksum = counts.pop(CHECKSUM, None)
-        if checksum not in (None, _checksum(counts)):
+        if checksum not in (None, _checksum(_text(counts))):
             return None
         were_two = all(len(counts[name]) >= 2 for name in BY_CLASS)  # no stream has fewer
         pad_counts(counts, n_classes)
@@ -67,11 +67,16 @@ def pad_counts(counts: dict[str, Any], n_classes: int) -> None:
 
 def write_counts(counts: dict[str, Any]) -> str:
     """Counts as they are stored, with a checksum by which ``read_counts`` knows damaged ones."""
-    return json.dumps({**counts, CHECKSUM: _checksum(counts)})
+    text = _text(counts)
+    return f'{text[:-1]}, "{CHECKSUM}": {_checksum(text)}}}'
 
 
-def _checksum(counts: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(counts, sort_keys=True).encode())
+def _text(counts: dict[str, Any]) -> str:
+    return json.dumps(counts, sort_keys=True)
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def _is_number(value: Any) -> bool:

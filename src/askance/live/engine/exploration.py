@@ -18,9 +18,11 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from askance.budgets import Budget, Rate, Unlimited
 from askance.learner.auto.decaying_rate import HEAD
-from askance.learner.trace import Decision
+from askance.learner.group import Exploring
 from askance.live.config import AskingSettings
 
 if TYPE_CHECKING:
@@ -30,6 +32,17 @@ COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
 COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter
 LEAST_COLD = 0.001
 MEMORY = 1_000  # events over which the share of questions is averaged
+
+
+def cold_levels() -> np.ndarray:
+    """The least probability of the cold start by the number of open questions, until it falls no more."""
+    levels: list[float] = []
+    while not levels or levels[-1] > LEAST_COLD:
+        levels.append(max(LEAST_COLD, (1.0 + len(levels) / COLD_PATIENCE) ** -2))
+    return np.array(levels)
+
+
+COLD_LEVELS, NO_LEVELS = cold_levels(), np.empty(0)
 
 
 def budget_of(settings: AskingSettings) -> Budget:
@@ -60,23 +73,28 @@ class Exploration:
         """Whether a class was never seen."""
         return 0 in self.class_counts
 
-    @property
-    def level(self) -> float:
-        """The least probability with which the next event is asked about."""
-        if self.is_cold:
-            waiting = max(0, self.cold_asked - self.cold_answered)
-            return max(LEAST_COLD, (1.0 + waiting / COLD_PATIENCE) ** -2)
-        return min(1.0, self.settings.audit * self.share)
+    def as_arrays(self) -> Exploring:
+        """How much the next events are explored, for the classifier to go by and to move on."""
+        return Exploring(
+            COLD_LEVELS if self.is_cold else NO_LEVELS, np.array([self.cold_asked - self.cold_answered]),
+            np.array([self.share]), self.settings.audit, float(MEMORY),
+        )  # fmt: skip
 
-    def count_decision(self, decision: Decision | Recorded) -> str:
-        """Take a decision in; why the event is asked about, if it is."""
+    def follow(self, moved: Exploring) -> None:
+        """Take in what was decided since ``as_arrays``: no answer came in between."""
+        self.cold_asked = moved.waiting.item() + self.cold_answered
+        self.share = moved.mean.item()
+
+    def count_recorded(self, recorded: Recorded) -> None:
+        """Take in what was decided when an event of the log came, instead of what is decided on it now."""
         if self.is_cold:
-            self.cold_asked += decision.asked
-        elif decision.probability > 0.0:  # else the budget is spent
-            self.share += (decision.probability - self.share) / MEMORY
-        if not decision.asked:
-            return ""
-        return COLD_START if self.is_cold else AUDIT if decision.audit else UNCERTAIN
+            self.cold_asked += recorded.asked
+        elif recorded.probability > 0.0:  # else the budget was spent
+            self.share += (recorded.probability - self.share) / MEMORY
+
+    def why(self, is_audit: bool) -> str:
+        """Why an event is asked about."""
+        return COLD_START if self.is_cold else AUDIT if is_audit else UNCERTAIN
 
     def count_answer(self, place: int | None) -> None:
         """An answer was learned; the place of its class among those of the beginning, if it is one."""

@@ -22,14 +22,15 @@ import numpy as np
 from askance.calibration import OnlineCalibration
 from askance.errors import AskanceError, ModelFileError
 from askance.features.assemble import csr
+from askance.features.columnwise import gather_columns
 from askance.features.encoder import Cells
 from askance.features.rows import FieldError, Plan, RowFeatures, flatten
 from askance.learner.budget_kinds import HOUR
 from askance.learner.files import from_bytes, to_bytes
+from askance.learner.group import NOT_KNOWN, Decisions
 from askance.learner.make import make_stream_classifier
 from askance.learner.state import SAVED
 from askance.learner.stream_classifier import StreamClassifier
-from askance.learner.trace import Decision
 from askance.live.clock import STEP
 from askance.live.config import ALGORITHM, AskingSettings, ModelSettings
 from askance.live.dashboard.counts import counted_periods
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 6
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 HOURS_KEPT = 200  # in which something was asked; more if a period is longer
 
 
@@ -71,6 +73,10 @@ class Incoming(NamedTuple):
     """Whether it was refused before, so that what is wrong with it is no news."""
     recorded: Recorded | None = None
     """For one from the log, before classes or kinds changed: what was said then, by which predictions are judged."""
+
+
+Taken = tuple[Incoming, Mapping[str, str]]
+"""An event that can be used, and the settled fields that got a wider kind with it."""
 
 
 class Decided(NamedTuple):
@@ -197,7 +203,12 @@ class Learner:
             return self._decide_all(events, after)
 
     def _decide_all(self, events: Sequence[Incoming], after: int) -> list[Decided | AskanceError]:
-        cells, taken = Cells(), list[tuple[Incoming, Plan]]()
+        known = None
+        if len(self.features.kinds) <= self.most_fields:
+            known = gather_columns(self.features, [event.fields for event in events])
+        if known is not None:
+            return [*self._decide(known, [(event, {}) for event in events], after)]
+        cells, taken = Cells(), list[Taken]()
         outcomes: list[Decided | AskanceError | None] = []
         decided: list[Decided] = []
         for event in events:
@@ -211,7 +222,7 @@ class Learner:
                 cells, taken = Cells(), []
             self.features.take(cells, plan)
             outcomes.append(None)
-            taken.append((event, plan))
+            taken.append((event, plan.widened))
         decided += self._decide(cells, taken, after + len(decided))
         decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
@@ -232,39 +243,74 @@ class Learner:
             raise plan.error
         return plan
 
-    def _decide(self, cells: Cells, taken: list[tuple[Incoming, Plan]], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
-        starts, columns, values = self.features.encoder.rows(cells)
+        rows = self.features.encoder.rows(cells)
         self._widen()
-        bounds = starts.tolist()
-        ask_next = self.clf.asker(starts, columns, values)
-        decided = []
-        for row, (event, plan) in enumerate(taken):
-            x = columns[bounds[row] : bounds[row + 1]], values[bounds[row] : bounds[row + 1]]
-            explore = self.exploring.level
-            self._follow_clock(event.received)
-            decision: Decision = ask_next(event.received, explore)
-            if event.was_asked not in (None, decision.asked):
-                self.clf.set_labels_asked(self.clf.labels_asked_ + event.was_asked - decision.asked)
-            if decision.asked if event.was_asked is None else event.was_asked:
-                self.count_asked()
-            scores = self._scores_of(decision, x)
-            item = Decided(
-                predicted=self._place[decision.label],
-                probabilities=self._by_place(self.calibration.probabilities(scores)),
-                scores=scores,
-                asked=decision.asked,
-                why=self.exploring.count_decision(event.recorded or decision),
-                probability=decision.probability,
-                audit=decision.audit,
-                audit_probability=min(explore, decision.probability),  # 0 where the budget is spent
-                widened=plan.widened,
-            )
-            said = event.recorded or item
-            self.tracker.event(after + 1 + row, said.predicted, said.probabilities, said.probability, said.asked)
-            decided.append(item)
+        ask_next = self.clf.asker(*rows)
+        decided: list[Decided] = []
+        while len(decided) < len(taken):
+            first = len(decided)
+            self._follow_clock(taken[first][0].received)
+            part = taken[first : self._end_of_moment(taken, first)]
+            times, were_asked = np.array([event.received for event, _ in part]), _were_asked(part)
+            exploring = self.exploring.as_arrays()
+            decisions = ask_next(times, exploring, were_asked)
+            if (recorded := part[0][0].recorded) is not None:
+                self.exploring.count_recorded(recorded)
+            else:
+                self.exploring.follow(exploring)
+            self.time = max(self.time, part[-1][0].received)
+            for asked in np.where(were_asked == NOT_KNOWN, decisions.record.asked, were_asked).tolist():
+                if asked:
+                    self.count_asked()
+            decided += self._describe(decisions, part, self._scores_of(decisions, rows, first), after + 1 + first)
         return decided
+
+    def _end_of_moment(self, taken: list[Taken], first: int) -> int:
+        """Up to where events can be decided on in one go, after the clock has come to the ``first``: those after it
+        came at the same time or a little later, and begin no hour, day or so that a budget counts in. Of the log, an
+        event goes alone of which something else was said when it came."""
+        if self.clf.update.probabilistic or taken[first][0].recorded is not None:  # scores are taken one by one
+            return first + 1
+        now, last = self.time, first + 1
+        while last < len(taken):
+            received = taken[last][0].received
+            if taken[last][0].recorded is not None:
+                break
+            if received != now:
+                if received < now or any(received // length != now // length for length in self._periods):
+                    break
+                now = received
+            last += 1
+        return last
+
+    def _describe(self, decisions: Decisions, part: list[Taken], scores: list[list[float]], seq: int) -> list[Decided]:
+        """What was decided, event by event, the first with this number; the estimates take it in."""
+        record, places = decisions.record, self._places()
+        predicted = [places[place] for place in record.predicted.tolist()]
+        chances, asked = record.probability.tolist(), record.asked.tolist()
+        probabilities = [self._by_place(self.calibration.probabilities(of_classes)) for of_classes in scores]
+        if (said := part[0][0].recorded) is not None:
+            self.tracker.events(seq, [said.predicted], [said.probabilities], [said.probability], [said.asked])
+        else:
+            self.tracker.events(seq, predicted, probabilities, chances, asked)
+        audits, explored = record.audit.tolist(), decisions.explored.tolist()
+        return [
+            Decided(
+                place, of_classes, values, is_asked, self.exploring.why(is_audit) if is_asked else "", chance, is_audit,
+                min(level, chance),  # 0 where the budget is spent
+                widened,
+            )
+            for (_, widened), place, of_classes, values, is_asked, chance, is_audit, level in zip(
+                part, predicted, probabilities, scores, asked, chances, audits, explored, strict=True
+            )
+        ]  # fmt: skip
+
+    def _places(self) -> list[int]:
+        """The place of each class of the classifier's among those of the settings."""
+        return [self._place[label] for label in self.clf.classes_.tolist()]
 
     def _by_place(self, chances: list[float]) -> list[float]:
         """Probabilities of the classes, by the places of all labels; a retired one has none."""
@@ -298,14 +344,20 @@ class Learner:
             del self.asked_in[next(iter(self.asked_in))]
         self.asked_in[hour] = self.asked_in.get(hour, 0) + 1
 
-    def _scores_of(self, decision: Decision, x: tuple[np.ndarray, np.ndarray]) -> list[float]:
-        """A score for the second of two classes, or one for each of several, of the event decided on just now."""
+    def _scores_of(self, decisions: Decisions, rows: Rows, first: int) -> list[list[float]]:
+        """A score for the second of two classes, or one for each of several, of the events decided on just now, the
+        first of which is row ``first``."""
         if self.clf.update.probabilistic:
-            return self._scores(*x)
-        scores: list[float] = self.clf.scores_.tolist()
-        if len(scores) == 1:
-            return [decision.margin]
-        return [scores[1] - scores[0]] if len(self.classes) == 2 else scores
+            starts, columns, values = rows
+            which = slice(starts[first], starts[first + 1])
+            return [self._scores(columns[which], values[which])]
+        scores = decisions.scores
+        if scores.shape[1] == 1:
+            scores = decisions.record.margin[:, None]
+        elif len(self.classes) == 2:
+            scores = scores[:, 1:] - scores[:, :1]
+        found: list[list[float]] = scores.tolist()
+        return found
 
     def _widen(self) -> None:
         width = self.features.encoder.width
@@ -436,6 +488,11 @@ class Learner:
         """A hash of all of it but the times of events: the same events teach the same, whenever they come."""
         with self._lock:
             return hashlib.sha256(self._dump(with_clock=False)).hexdigest()
+
+
+def _were_asked(part: list[Taken]) -> np.ndarray:
+    """Which events of the log were asked about, NOT_KNOWN of those that have just come."""
+    return np.array([NOT_KNOWN if event.was_asked is None else event.was_asked for event, _ in part], np.int8)
 
 
 def upgrade(document: dict[str, Any]) -> None:
