@@ -66,7 +66,9 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "title": service.config.title,
         "version": askance.__version__,
         "uptime": round(service.uptime(), 1),
-        "classes": state.config.classes,
+        "classes": state.shown,
+        "retired": state.scheme.retired,
+        "names": state.scheme.names,
         "algorithm": state.learner.algorithm,
         "paused": state.paused,
         "health": {"ready": not reasons, "reasons": reasons},
@@ -119,8 +121,9 @@ def _quarantine(session: Session, state: EngineState) -> dict[str, Any]:
 
 
 def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
-    """Values by class, from the order of the model to that of the settings."""
-    return {label: values[state.place_of[label]] for label in state.config.classes}
+    """Values by class, from the order of their places to that of the pages; one that was added just now has none."""
+    places = ((label, state.place_of[label]) for label in state.shown)
+    return {label: values[place] if place < len(values) else 0 for label, place in places}
 
 
 def _queue(session: Session, counts: DashboardCounts, now: float) -> dict[str, Any]:
@@ -219,7 +222,7 @@ def baseline(quality: Quality) -> dict[str, Any]:
 
 def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
     """Truth by prediction: over the audits, and over all labels."""
-    shown = {state.place_of[label]: place for place, label in enumerate(state.config.classes)}
+    shown = {state.place_of[label]: place for place, label in enumerate(state.shown)}
 
     def table(**wanted: Any) -> list[list[int]]:
         matrix = [[0] * len(shown) for _ in shown]
@@ -227,7 +230,7 @@ def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
             matrix[shown[truth]][shown[predicted]] = n
         return matrix
 
-    return {"labels": state.config.classes, "audit": table(why=AUDIT), "all": table()}
+    return {"labels": state.shown, "audit": table(why=AUDIT), "all": table()}
 
 
 def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:

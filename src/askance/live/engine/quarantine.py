@@ -124,7 +124,7 @@ def replay(session: Session, state: EngineState, after: int, most: int = AT_ONCE
         state.quarantine.leave(1, row.bytes)
         state.count("replayed")
         done["replayed"] += 1
-        if row.label in state.place_of:
+        if row.label in state.config.classes:
             give_label(session, state, row.annotator or "", row.id, state.place_of[row.label], None, False)
             done["labels"] += 1
     return done

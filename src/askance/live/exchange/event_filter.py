@@ -12,7 +12,7 @@ from askance.live.engine.state import EngineState
 from askance.live.exchange.received import Moment
 from askance.live.http.schemas import QueryString
 from askance.live.problems import Problem
-from askance.live.questions.labels import class_of
+from askance.live.questions.labels import label_of
 from askance.live.questions.states import BY_ONE, KEPT, TAKEN_BACK, VALID, one_of
 
 OF_EVENT = "SELECT 1 FROM answers a WHERE a.event = e.seq"
@@ -68,9 +68,9 @@ class EventFilter(QueryString):
         if self.text:
             found = found.and_(CONTAINS, _plain(self.text), *_patterns(_plain(self.text)))
         if self.label:
-            found = found.and_(LABELED, class_of(state, self.label))
+            found = found.and_(LABELED, label_of(state, self.label))
         if self.predicted:
-            found = found.and_("e.predicted = ?", class_of(state, self.predicted))
+            found = found.and_("e.predicted = ?", label_of(state, self.predicted))
         if self.person:
             found = found.and_(SAID_BY, _plain(self.person))
         if self.state:

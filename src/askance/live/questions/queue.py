@@ -258,9 +258,10 @@ def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, An
     assert event is not None
     fields = msgspec.json.decode(event.fields)
     blind = ask.why in (AUDIT, COLD_START)
-    chances: list[float] = msgspec.json.decode(event.probabilities)
-    chance = max(chances)
-    best = chances.index(chance)
+    then: list[float] = msgspec.json.decode(event.probabilities)
+    chances = {place: then[place] if place < len(then) else 0.0 for place in state.offered}
+    best = max(chances, key=chances.__getitem__)
+    chance = chances[best]
     assert ask.deadline is not None
     return {
         "id": ask.id,
@@ -285,7 +286,7 @@ def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, An
         "why": {
             "code": ask.why,
             "probability": ask.probability,
-            "text": reason(ask.why, state.classes[best], chance, ask.probability) + _of_several(ask.wanted),
+            "text": reason(ask.why, state.names[best], chance, ask.probability) + _of_several(ask.wanted),
         },
         "audit": bool(ask.audit),
         "explanation": [] if blind else state.learner.explain(fields, best),

@@ -157,7 +157,9 @@ def _describe(state: EngineState, row: FoundEvent, said: list[SaidOfEvent], note
         "label": None if valid is None else _label(state, valid),
         "by": None if valid is None else valid.annotator,
         "state": row.state,
-        "why": None if row.why is None else reason(row.why, predicted, chances[row.predicted], row.probability),
+        "why": None
+        if row.why is None
+        else reason(row.why, state.names[row.predicted], chances[row.predicted], row.probability),
         "answers": [
             {
                 "answer_id": answer.id,

@@ -103,6 +103,7 @@ async def history(service: Service, request: Request, query: AnswersPage) -> Ans
     if not mine and not user.may("admin"):
         raise Problem("forbidden", "other people's answers need the scope 'admin'.")
     state = service.engine.state
+    await service.refresh_classes()
 
     def read(session: Session) -> Answers:
         if mine:

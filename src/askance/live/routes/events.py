@@ -94,7 +94,7 @@ def _now(state: EngineState, fields: dict[str, Any]) -> Prediction:
 def _prediction(state: EngineState, predicted: int, chances: list[float], version: int) -> Prediction:
     return {
         "label": state.classes[predicted],
-        "probabilities": dict(zip(state.classes, chances, strict=True)),
+        "probabilities": dict(zip(state.classes, chances, strict=False)),
         "model": version,
     }
 
@@ -143,7 +143,7 @@ async def show(service: Service, request: Request, event: EventId) -> EventDetai
                 "id": ask.id,
                 "state": ask.state,
                 "why": ask.why,
-                "text": reason(ask.why, state.classes[stored.predicted], chances[stored.predicted], ask.probability),
+                "text": reason(ask.why, state.names[stored.predicted], chances[stored.predicted], ask.probability),
                 "probability": ask.probability,
                 "audit": bool(ask.audit),
                 "created": iso(ask.created),

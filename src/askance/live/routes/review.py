@@ -75,6 +75,7 @@ class NewNote(RequestBody):
 async def review(service: Service, request: Request, query: ReviewQuery) -> ReviewedPage:
     """Events that were asked about or answered, by what they say, their labels, predictions, people, state and time."""
     state = service.engine.state
+    await service.refresh_classes()
     condition = query.condition(state)
     look = partial(find_events, state=state, condition=condition, order=query.sort, cursor=query.cursor)
     return await service.read_page(lambda session: look(session, limit=query.limit))

@@ -2,7 +2,9 @@
 
 import { get, logIn, post, root } from "./api.js";
 import { byId, h, percent, some } from "./dom.js";
+import { nameOf, useNames } from "./names.js";
 
+useNames(JSON.parse(byId("main").dataset.names));
 const form = byId("filter");
 const chosen = new Set();
 let shown = []; // the events on the page
@@ -92,8 +94,8 @@ function view(event) {
       said.size > 1 && h("span", { class: "pill", data: { state: "disputed" } }, "people differ")),
     h("p", { dir: "auto" }, event.summary),
     h("dl", { class: "facts small" },
-      fact("Label", event.label === null ? "none" : `${event.label}, by ${event.by}`),
-      fact("Predicted", `${event.predicted} at ${percent(event.probability)}`),
+      fact("Label", event.label === null ? "none" : `${nameOf(event.label)}, by ${event.by}`),
+      fact("Predicted", `${nameOf(event.predicted)} at ${percent(event.probability)}`),
       fact("Came", new Date(event.received).toLocaleString())),
     event.why && h("p", { class: "muted small" }, event.why),
     details(event),
@@ -123,7 +125,7 @@ function details(event) {
       say(error);
     }
   });
-  const answers = event.answers.map((answer) => h("li", { dir: "auto" }, `${answer.by}: ${answer.label}${answer.comment ? ` (${answer.comment})` : ""}, ${answer.state}`));
+  const answers = event.answers.map((answer) => h("li", { dir: "auto" }, `${answer.by}: ${nameOf(answer.label)}${answer.comment ? ` (${answer.comment})` : ""}, ${answer.state}`));
   return h("details", {}, summary, h("ul", { class: "notes" }, answers), notes, write);
 }
 
