@@ -20,6 +20,8 @@ OWN_WAY = ("normalize", "intercept")
 CLASS_POWER = 1.0  # a of ``InverseSquareMargin``
 AUDITS = 0.2  # of a share of the events, asked at random
 REACTION = 1.0  # to an alarm
+ASKING: dict[str, Any] = {"unbiasing": 1.0, "rare_side": 0.5, "variety": 4.0}
+"""The committee's parameters of asking (see ``asking`` and ``classes``)."""
 
 
 def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict
         common.pop(key, None)
     common["budget"] = resolve_budget(common.get("budget"))
     return {
-        "update": Committee(**aim(**parameters), curves=CURVES, reaction=REACTION, audits=AUDITS),
+        "update": Committee(**aim(**parameters), curves=CURVES, reaction=REACTION, audits=AUDITS, **ASKING),
         "query": InverseSquareMargin(class_power=CLASS_POWER),
         **common,
     }
