@@ -22,6 +22,8 @@ AUDITS = 0.2  # of a share r of the events, asked at random ...
 AUDIT_GROWTH = 20.0  # ... times 1 + 20 r
 REACTION = 1.0  # to an alarm
 EVENT_REACTION = 0.5  # to changed events
+ASKING: dict[str, Any] = {"unbiasing": 1.0, "rare_side": 0.5, "variety": 4.0}
+"""The committee's parameters of asking (see ``asking`` and ``classes``)."""
 
 
 def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
@@ -40,6 +42,7 @@ def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict
             event_reaction=EVENT_REACTION,
             audits=AUDITS,
             audit_growth=AUDIT_GROWTH,
+            **ASKING,
         ),
         "query": InverseSquareMargin(class_power=CLASS_POWER),
         **common,

@@ -88,6 +88,16 @@ class Committee(UpdateRule):
     audit_growth : float, default 0.0
         How much larger that part is with a larger r: audits (1 + audit_growth r), up to a half. ``make("auto")`` has
         20, which is 1/5 + 4 r: the fewer labels there are, the more each of them has to teach.
+    unbiasing : float, default 0.0
+        Two classes, ``balanced``: the power of an answer's weight, over the usual one, with which its margin counts in
+        the threshold. With 0, as in models saved before there was a choice, the threshold is that of the asked events,
+        not of all. ``make("auto")`` has 1.
+    rare_side : float, default 0.0
+        Two classes: the power of the predicted class's weight with which an event counts in asking, so that more is
+        asked where the rarer class is predicted. ``make("auto")`` has 0.5.
+    variety : float, default 0.0
+        How much less is asked for events that are nearly equal to ones asked lately (see ``asking``). ``make("auto")``
+        has 4.
     costs : optional
         What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); for ``cost``. Of the mistakes that
         miss a class only the mean counts.
@@ -108,6 +118,9 @@ class Committee(UpdateRule):
     event_reaction: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     audits: float = parameter(0.0, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
     audit_growth: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
+    unbiasing: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
+    rare_side: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
+    variety: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
     costs: Any = None
 
     weighted = True
@@ -152,6 +165,7 @@ class Committee(UpdateRule):
         head = [
             OBJECTIVES.index(self.objective), self.ratio, self.sharpness, self.importance, self.balancing,
             self.predicted_part, self.midway, self.curves, self.reaction, self.event_reaction,
+            self.unbiasing, self.rare_side, self.variety,
         ]  # fmt: skip
         return np.array(head + [number for member in self.roster for number in member.row], np.float64)
 
