@@ -263,6 +263,16 @@ def test_edited_settings_are_told_at_the_start_and_taken_up_by_a_rebuild(make):
     service.digest()
 
 
+def test_init_knows_the_store_of_a_stream_whose_classes_were_changed(make):
+    service = make()
+    learn(service, "a")
+    service.post("/v1/classes", CHANGES)
+    service.stop()
+    refused = service.run("init", check=False)
+    assert refused.returncode == 2
+    assert "go on with" in refused.stderr  # and not: the store of another stream
+
+
 def test_settings_that_name_what_was_added_already_are_taken_as_they_are(make):
     service = make()
     learn(service, "a")

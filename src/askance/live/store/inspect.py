@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from askance.live.config import is_postgres
 
-SETTINGS = "SELECT name, value FROM meta WHERE name IN ('title', 'model')"
+SETTINGS = "SELECT name, value FROM meta WHERE name IN ('title', 'model', 'declared')"
 ANY_EVENT = "SELECT 1 FROM events LIMIT 1"
 
 
@@ -19,6 +19,7 @@ class StoreDescription(NamedTuple):
 
     title: str
     classes: list[str]
+    """Those of the settings that it was started with last."""
     has_events: bool
 
     def sentence(self) -> str:
@@ -37,7 +38,8 @@ def describe_store(place: str) -> StoreDescription | None:
     try:
         settings, event = _postgres(place) if is_postgres(place) else _sqlite(place)
         named: dict[str, str] = dict(settings)
-        return StoreDescription(named.get("title", ""), json.loads(named["model"])["classes"], event is not None)
+        classes = json.loads(named.get("declared") or named["model"])["classes"]
+        return StoreDescription(named.get("title", ""), classes, event is not None)
     except (_Unreadable, KeyError, ValueError):
         return None
 
