@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     with open_stores(config) as database, ExitStack() as stack:
         session = stack.enter_context(database.read())
         try:
-            writer = FORMATS[name].writer(session, config.model.classes)
+            writer = FORMATS[name].writer(session, config.labels)
         except Problem as problem:
             raise InvalidParameter(problem.detail) from None
         out: IO[bytes] = sys.stdout.buffer if options.file == "-" else stack.enter_context(open(options.file, "wb"))

@@ -30,6 +30,7 @@ from askance.live.cluster.messages import (
 from askance.live.cluster.registry import OwnerRow, read_owner
 from askance.live.config import Config
 from askance.live.engine.jobs import Work
+from askance.live.engine.label_space import LabelSpace, label_space
 from askance.live.problems import Problem
 from askance.live.store.database import PATIENCE, PAUSE, Database, StoreAway, StoreError
 
@@ -53,6 +54,12 @@ class FrontState:
         self.config, self.clock, self.store = config, clock, store
         self.classes = list(config.model.classes)
         self.place_of = {label: place for place, label in enumerate(self.classes)}
+
+    @property
+    def labels(self) -> LabelSpace:
+        """What labels are."""
+        config = self.config
+        return label_space(self.classes, self.place_of, config.model.label_sets, config.label_separator)
 
 
 class Link:

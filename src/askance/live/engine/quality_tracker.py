@@ -38,6 +38,11 @@ class QualityTracker:
         self.curve: list[list[float]] = []
         """The accuracy of the last events as labels came in: labels, value, low, high."""
 
+    @property
+    def window(self) -> int:
+        """How many events the recent quality is about."""
+        return WINDOW
+
     def event(self, seq: int, predicted: int, chances: list[float], probability: float, asked: bool) -> None:
         """An event came."""
         monitor = self.monitor if self.labels else self.early

@@ -79,7 +79,10 @@ def rebuild_offline(database: Database, config: Config, check: bool) -> dict[str
     with database.read() as session:
         stored = stored_model(session)
         changes_start = stored is not None and stored.load != config.model.load
-        if stored is not None and (stored.classes != config.model.classes or (check and changes_start)):
+        if stored is not None and (
+            (stored.classes, stored.label_sets) != (config.model.classes, config.model.label_sets)
+            or (check and changes_start)
+        ):
             check_model(session, config)
         if check:
             return compare(session, config)

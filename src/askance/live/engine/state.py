@@ -23,6 +23,7 @@ from askance.live.dashboard.counts import (
     write_counts,
 )
 from askance.live.engine.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint, remove_checkpoints, start_digest
+from askance.live.engine.label_space import LabelSpace, label_space
 from askance.live.engine.quarantine_state import NAME, QuarantineState
 from askance.live.engine.replay import last_seq, replay
 from askance.live.engine.start import Start, start_from_file
@@ -52,6 +53,12 @@ class EngineState:
         self.minute = self.newest_minute = 0
         self.writer = token_hex(8)
         """Who writes, so that a transaction of this process is not taken for one of another with the same number."""
+
+    @property
+    def labels(self) -> LabelSpace:
+        """What labels are."""
+        config = self.config
+        return label_space(self.classes, self.place_of, config.model.label_sets, config.label_separator)
 
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
@@ -118,9 +125,10 @@ class EngineState:
         self.dirty = True
 
     def count_class(self, name: str, label: int, amount: int = 1) -> None:
-        """Count something of a class."""
-        self.counts[name][label] += amount
-        self.totals[name][label] += amount
+        """Count something of a class, or of each that is in a set."""
+        for place in self.labels.places(label):
+            self.counts[name][place] += amount
+            self.totals[name][place] += amount
         self.dirty = True
 
     def note_open(self, number: int) -> None:
@@ -213,6 +221,12 @@ def check_model(session: Session, config: Config) -> None:
             "a store with events keeps its classes; put them back, or 'askance export' it, 'askance init' another with "
             "the new ones, and 'askance import' into that; if it is the store of another stream "
             f"({title!r}), name one of its own in these settings."
+        )
+    if before.label_sets != config.model.label_sets:
+        was, now = ("sets", "single classes") if before.label_sets else ("single classes", "sets")
+        raise StartError(
+            f"the labels of this store are {was}, and the settings make them {now} (label_sets); put that back, or "
+            "'askance export' it, 'askance init' another, and 'askance import' into that."
         )
     names = [name for name in vars(before) if getattr(before, name) != getattr(config.model, name)]
     if "algorithm" in names and "hash_bits" in names:

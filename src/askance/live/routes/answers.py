@@ -8,13 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from askance.live.clock import iso
+from askance.live.engine.label_space import ShownLabel
 from askance.live.engine.state import EngineState
 from askance.live.exchange.summary import summary
 from askance.live.http.routing import Items, Request, do_in_turn, route
 from askance.live.http.schemas import NEWEST, ClassName, Name, Paging, RequestBody
 from askance.live.problems import Problem, attempt
 from askance.live.questions import undo as undoing
-from askance.live.questions.labels import class_of, give_label
+from askance.live.questions.labels import give_label
 from askance.live.questions.states import TAKEN_BACK, AnswerKind, AnswerOutcome, AnswerState, UndoOutcome
 from askance.live.routes.asks import Question
 from askance.live.service import Service
@@ -52,8 +53,8 @@ NEWEST_OF_ONE = _query("WHERE a.seq < ? AND a.annotator = ? ORDER BY a.seq DESC 
 OF_EVENT = _query("WHERE a.event = ? ORDER BY a.seq")
 
 Answer = TypedDict("Answer", {
-    "answer_id": str, "kind": AnswerKind, "ask": int | None, "event": str, "label": str | None,
-    "reason": str | None, "predicted": str,
+    "answer_id": str, "kind": AnswerKind, "ask": int | None, "event": str, "label": ShownLabel | None,
+    "reason": str | None, "predicted": ShownLabel,
     "state": AnswerState, "annotator": str,
     "ms": int | None, "comment": str | None, "created": str, "undoable": bool, "summary": str,
 })  # fmt: skip
@@ -62,7 +63,7 @@ Undone = TypedDict("Undone", {
     "answer_id": str, "outcome": UndoOutcome, "ask": Question | None,
 })  # fmt: skip
 Labeled = TypedDict("Labeled", {
-    "label_id": str, "event": str, "label": str, "outcome": AnswerOutcome, "learn_at": str | None,
+    "label_id": str, "event": str, "label": ShownLabel, "outcome": AnswerOutcome, "learn_at": str | None,
     "duplicate": bool,
 })  # fmt: skip
 LabeledBatch = TypedDict("LabeledBatch", {"items": list[dict[str, Any]], "errors": int})
@@ -128,9 +129,9 @@ def describe_answer(state: EngineState, answer: AnswerWithEvent, recent: bool) -
         "kind": answer.kind,
         "ask": answer.ask,
         "event": answer.event_id,
-        "label": None if answer.label is None else state.classes[answer.label],
+        "label": None if answer.label is None else state.labels.show(answer.label),
         "reason": answer.reason,
-        "predicted": state.classes[answer.predicted],
+        "predicted": state.labels.show(answer.predicted),
         "state": answer.state,
         "annotator": answer.annotator,
         "ms": answer.ms,
@@ -163,7 +164,7 @@ def _label_all(
     session: Session, state: EngineState, items: list[NewLabel | Problem], source: str, may_review: bool
 ) -> list[dict[str, Any] | Problem]:
     def label(item: NewLabel) -> dict[str, Any]:
-        place, identifier = class_of(state, item.label), item.label_id.value if item.label_id else None
+        place, identifier = state.labels.read(item.label), item.label_id.value if item.label_id else None
         return give_label(session, state, source, item.event.value, place, identifier, item.replace, may_review)
 
     return [attempt(label, item) for item in items]

@@ -36,6 +36,7 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
         "root": service.prefix,
         "title": service.config.title,
         "classes": service.config.classes,
+        "label_sets": service.config.model.label_sets,
         "user": {"name": user.name, "scopes": list(user.scopes)} if user else None,
         "open_access": service.is_open and not service.keys.exist,
         **more,

@@ -13,7 +13,6 @@ from askance.live.exchange.event_filter import EventFilter
 from askance.live.http.routing import Request, do_in_turn, route
 from askance.live.http.schemas import ClassName, Name, RequestBody
 from askance.live.problems import Problem, attempt
-from askance.live.questions.labels import class_of
 from askance.live.questions.review import Note, Order, ReviewedPage, add_note, close, correct, find_events
 from askance.live.routes.pages import page
 from askance.live.service import Service
@@ -83,7 +82,7 @@ async def review(service: Service, request: Request, query: ReviewQuery) -> Revi
 @route("POST", "/v1/review/correct", "review")
 async def review_correct(service: Service, request: Request, body: Correction) -> ReviewDone:
     """Say what events are, whatever was said before, with a reason; what was learned of them is a correction."""
-    place = class_of(service.engine.state, body.label)
+    place = service.engine.state.labels.read(body.label)
     return await _each(service, request, body.events, partial(correct, place=place, why=body.reason))
 
 
