@@ -90,7 +90,7 @@ def test_predictions_of_any_file_are_those_of_python_bit_for_bit(folder: Path, n
     assert result.stderr == "askance predict: 80 events predicted.\n"
     found, clf = table(result.stdout), askance.load(folder / model)
     assert [row["label"] for row in found] == clf.predict(rows).tolist()
-    assert [float(row["score"]) for row in found] == clf.decision_function(rows).tolist()
+    assert [float(row["margin"]) for row in found] == clf.decision_function(rows).tolist()
     chances = [[float(row[f"probability of {label}"]) for label in ("ham", "spam")] for row in found]
     assert chances == clf.predict_proba(rows).tolist()
     assert [int(row["event"]) for row in found] == list(range(1, 81))
@@ -104,9 +104,9 @@ def test_the_first_event_is_predicted_as_run_would_and_the_others_as_if_each_cam
     write(folder / "turned.csv", mails(40, seed=2)[::-1])
     there = table(here("predict", "next.csv", "--load", "cli.model", cwd=folder).stdout)
     back = table(here("predict", "turned.csv", "--load", "cli.model", cwd=folder).stdout)
-    assert [row["score"] for row in there] == [row["score"] for row in back[::-1]]
+    assert [row["margin"] for row in there] == [row["margin"] for row in back[::-1]]
     here("run", "next.csv", "--load", "cli.model", "--trace", "trace.csv", cwd=folder)
-    assert table((folder / "trace.csv").read_text())[0]["margin"] == there[0]["score"]
+    assert table((folder / "trace.csv").read_text())[0]["margin"] == there[0]["margin"]
 
 
 def test_a_label_is_compared_and_changes_no_prediction(folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_numbered_features_are_scaled_as_if_each_event_came_next(tmp_path: Path,
     for k, row in enumerate(table(result.stdout)[:5]):
         save(f"one.{suffix}", slice(150 + k, 151 + k), True)
         here("run", f"one.{suffix}", "--load", "m.model", "--trace", "trace.csv", cwd=tmp_path)
-        assert table((tmp_path / "trace.csv").read_text())[0]["margin"] == row["score"]
+        assert table((tmp_path / "trace.csv").read_text())[0]["margin"] == row["margin"]
 
 
 def test_ids_are_told_and_bad_lines_left_out_if_that_is_wanted(folder: Path) -> None:

@@ -142,3 +142,25 @@ def test_one_label_is_learned_from_one_event_whatever_its_form():
     played = make().run(ROWS[0], LABELS[0])
     assert len(played) == 1
     assert played.asked.tolist() == make().run(ROWS[:1], LABELS[:1]).asked.tolist()
+
+
+def test_a_row_of_a_table_is_one_event_wherever_several_may_stand():
+    table = pd.DataFrame(ROWS)
+    clf, other = trained(table), trained(table)
+    row = table.iloc[4]
+    assert clf.predict(row).tolist() == clf.predict(table[4:5]).tolist()
+    assert clf.predict_proba(row).tolist() == clf.predict_proba(table[4:5]).tolist()
+    clf.partial_fit(row, "a")
+    other.partial_fit(table[4:5], ["a"])
+    assert clf.decision_function(table).tolist() == other.decision_function(table).tolist()
+    texts = trained(TEXTS)
+    assert texts.predict(pd.Series(TEXTS)).tolist() == texts.predict(TEXTS).tolist()  # a column is several events
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.Table.from_pylist])
+def test_a_list_of_tables_is_played_one_after_the_other(form):
+    rows = [row | {"label": label} for row, label in zip(ROWS, LABELS, strict=True)]
+    parts = [form(rows[:11]), form(rows[11:50]), form(rows[50:])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        assert make().run(parts, "label").margin.tolist() == make().run(form(rows), "label").margin.tolist()

@@ -85,7 +85,9 @@ def rows(outcome: RunResult, weighted: Sequence[str], by_clock: float) -> Iterat
         extra = "1 more event, predicted" if outcome.unlabeled == 1 else f"{outcome.unlabeled:,} more events, predicted"
         yield "without a label", f"{extra} but never asked, and in none of the numbers below"
     more = ", ..." if len(classes) > MOST_CLASSES else ""
-    yield "classes", ", ".join(str(label) for label in classes[:MOST_CLASSES]) + more
+    column = outcome.model.stream.get("label")
+    found_in = "" if column is None else f"; the column {column!r}"
+    yield "classes", ", ".join(str(label) for label in classes[:MOST_CLASSES]) + more + found_in
     yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
     yield "done to values", outcome.preparation
     bought = f"{found['labels']:,} ({percent(found['query_ratio'])} of the events)"

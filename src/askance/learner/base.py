@@ -15,13 +15,13 @@ import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter, ModelFileError
 from askance.learner.budget import Budget
+from askance.learner.budget_state import Constraint, is_budget_state
 from askance.learner.compiled import Combination, CompiledLearner, combine
 from askance.learner.events import MOST_FEATURES, Events, Preparation, fill_gaps, read_events
 from askance.learner.labels import MISSING, check_kinds, distinct_known_labels, distinct_labels, encode, select_known
 from askance.learner.loop import NOT_GIVEN, Block, BudgetState, Record
 from askance.learner.model_fields import MODEL_FIELDS
 from askance.learner.one_event import read_one, width_of_one
-from askance.learner.pacing import Constraint, is_budget_state
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
 from askance.learner.tickets import Tickets

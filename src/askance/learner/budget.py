@@ -10,7 +10,7 @@ import numpy as np
 
 from askance.errors import InvalidParameter, InvalidType
 from askance.learner import pacing
-from askance.learner.pacing import Constraint
+from askance.learner.budget_state import Constraint, carry_over, fresh_budget_state
 from askance.learner.rule import Kernel, Parameterised, parameter, share, whole
 
 __all__ = ["Both", "Budget", "Fixed", "PerPeriod", "Rate", "Unlimited"]
@@ -132,9 +132,9 @@ class Paced(Budget):
 
     def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
         constraints = self.constraints()
-        budget_state = pacing.fresh_budget_state(len(constraints))
+        budget_state = fresh_budget_state(len(constraints))
         if old is not None and before is not None:
-            pacing.carry_over(budget_state, constraints, old, before)
+            carry_over(budget_state, constraints, old, before)
         return budget_state
 
     def constraints_key(self) -> list[Constraint]:

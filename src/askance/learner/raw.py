@@ -80,7 +80,7 @@ class RawActiveClassifier(BaseActiveClassifier):
     # --- many events -------------------------------------------------------------------------------------
 
     def _read(self, X: Any, y: Any, classes: Any = None, may_be_unlabeled: bool = False) -> tuple[Events, np.ndarray]:
-        X, y = as_several(X, y)
+        X, y = as_several(self._dict_of_row(X), y)
         raw, label = self._raw_events(X), y
         if raw is not None and isinstance(y, str):
             y = raw.pop(y)
@@ -107,6 +107,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             return None
         from askance.features.table import is_one_event, is_raw, is_table, read_raw
 
+        X = self._dict_of_row(X)
         if is_one_event(X):
             X = [X]
         if hasattr(X, "__next__"):
@@ -124,6 +125,14 @@ class RawActiveClassifier(BaseActiveClassifier):
                     "that have named fields."
                 )
         return self._named_rows(X) if began_raw else None
+
+    def _dict_of_row(self, X: Any) -> Any:
+        """A row of a pandas table (``df.iloc[0]``) that has fields of this model, as a dict; anything else as it is."""
+        from askance.features.table import is_row
+
+        if hasattr(self, "_features") and is_row(X) and any(name in self._features.kinds for name in X.index):
+            return X.to_dict()
+        return X
 
     def _named_rows(self, X: Any) -> RawEvents:
         """The rows of an array, by the columns of the first table."""

@@ -9,13 +9,14 @@ from contextlib import ExitStack
 from typing import Any
 
 from askance.errors import InvalidInput
-from askance.features.table import check_no_file, is_hugging_face
+from askance.features.table import check_no_file, is_hugging_face, is_table
 
 
 def name_label(X: Any, y: Any) -> tuple[Any, Any]:
-    """Batches ``(X, y)``, and no labels, if X gives batches one by one and y is the name of the column of their labels;
-    others as they are, also a data set of Hugging Face, which gives rows."""
-    if isinstance(y, str) and is_iterator(X) and not is_hugging_face(X):
+    """Batches ``(X, y)``, and no labels, if X gives batches one by one, or is a list of tables, and y is the name of
+    the column of their labels; others as they are, also a data set of Hugging Face, which gives rows."""
+    are_tables = isinstance(X, list | tuple) and len(X) > 0 and all(map(is_table, X))
+    if isinstance(y, str) and (are_tables or is_iterator(X)) and not is_hugging_face(X):
         return ((batch, y) for batch in X), None
     return X, y
 

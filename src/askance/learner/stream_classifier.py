@@ -14,10 +14,10 @@ from askance.calibration.windowed import calibrate
 from askance.deprecation import warn_renamed
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
 from askance.learner.base import learned_attributes, not_fitted_yet, parameters_of
+from askance.learner.budget_state import StreamPace, move_time, stream_pace
 from askance.learner.events import MOST_FEATURES
 from askance.learner.labels import encode_one
 from askance.learner.loop import ASKED
-from askance.learner.pacing import StreamPace, move_time, stream_pace
 from askance.learner.raw import as_several
 from askance.learner.run_stream import PlayingClassifier
 

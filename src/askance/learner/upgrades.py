@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.learner.pacing import NO_PART, PERIOD, SLOTS, STEERING_SIZE
+from askance.learner.budget_state import NO_PART, PERIOD, SLOTS, STEERING_SIZE
 
 OLDEST = 3
 Arrays = dict[str, np.ndarray]

@@ -20,7 +20,7 @@ class Predictions(NamedTuple):
 
     columns: dict[str, np.ndarray]
     """By name: ``event``, the number of the event from 1; ``file``, ``line`` and ``id``, if it has them; ``label``, the
-    predicted one; ``score``, how far it lies towards the second of two classes, or the best score minus the second. Of
+    predicted one; ``margin``, how far it lies towards the second of two classes, or the best score minus the second. Of
     label sets ``labels`` is there in place of these two."""
     probabilities: np.ndarray
     """The probability of each class."""
@@ -109,7 +109,7 @@ class Predictor:
         X = self._rows_of(batch)
         labels = self.classifier.predict(X)
         self._count(labels, batch.y)
-        columns = {**self._number(batch), "label": labels, "score": self._score(X)}
+        columns = {**self._number(batch), "label": labels, "margin": self._margin(X)}
         reasons = self._reasons(batch, X, labels) if self.explain else None
         return Predictions(columns, self.classifier.predict_proba(X), reasons)
 
@@ -126,7 +126,7 @@ class Predictor:
         self.events += batch.X.shape[0]
         return {"event": np.arange(first, self.events + 1), **batch.origins}
 
-    def _score(self, X: Any) -> np.ndarray:
+    def _margin(self, X: Any) -> np.ndarray:
         scores: np.ndarray = self.classifier.decision_function(X)
         if scores.ndim == 1:
             return scores

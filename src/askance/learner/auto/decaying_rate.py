@@ -19,6 +19,7 @@ import numpy as np
 
 from askance.compile import no_inline
 from askance.learner.budget import Fixed, Paced, Pacing, Rate
+from askance.learner.budget_state import view_constraint, view_steering
 from askance.learner.pacing import (
     LEAD,
     MOST_AT_ONCE,
@@ -29,8 +30,6 @@ from askance.learner.pacing import (
     set_pace,
     suspend,
     urgency,
-    view_constraint,
-    view_steering,
 )
 
 HEAD = 40.0  # n_0: labels to begin with

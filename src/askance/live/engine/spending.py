@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from askance.learner.budget_kinds import BUDGET_KINDS, Span
-from askance.learner.pacing import StreamPace
+from askance.learner.budget_state import StreamPace
 from askance.live.clock import iso
 from askance.live.engine.state import EngineState
 
