@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.live.members import Members
 from tests.live.test_label_set_learner import events
 
 LABELS = ["sports", "politics", "money"]  # in the order of the pages; the model sorts them
@@ -291,3 +292,23 @@ def test_a_stream_of_single_labels_does_not_become_one_of_sets(make):
         done = service.run(command, check=False)
         assert done.returncode != 0
         assert "the labels of this store are single classes, and the settings make them sets" in done.stderr
+
+
+def test_fronts_take_answers_about_sets(tmp_path, postgres, nursery):
+    members = Members(
+        tmp_path, postgres.new_database(), nursery, classes=LABELS, settings={"label_sets": True},
+        model={"algorithm": "PAA-I"}, asking={"rate": 1.0},
+    )  # fmt: skip
+    try:
+        members.start("owner")
+        members.wait_for_owner()
+        front = members.start("front")
+        truth, _ = send(front, 3)
+        for ask in answer_all(front, truth):
+            assert ask["about"] == LABELS
+        front.wait_until_idle()
+        assert front.stats()["model"]["learned"] == 3
+        assert {name: set(label) for name, label in labels_of(front).items()} == truth
+        assert isinstance(front.post("/v1/predict", {"fields": {"text": "a goal"}}).json()["label"], list)
+    finally:
+        members.stop()

@@ -1,6 +1,8 @@
 """Label sets in a real browser: labels are ticked by keys or clicks, and Enter sends them."""
 
 import pytest
+from tests.live.pages.screens import resize
+from tests.live.pages.test_accessibility import SCREENS, violations_of
 
 LABELS = ["sports", "politics", "money"]
 
@@ -48,6 +50,19 @@ def test_keys_tick_labels_and_enter_sends_them(desk):
     desk.press("z")
     desk.badge("saved")
     assert desk.answers()[0]["state"] == "undone"
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_axe_finds_nothing_and_everything_fits(desk, width, height, scheme):
+    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install 'askance[test]'")
+    resize(desk.page, width, height)
+    desk.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    desk.press("2")
+    assert violations_of(desk.page) == []
+    assert desk.page.evaluate("document.documentElement.scrollWidth") <= width
+    for name in ("[data-act=accept]", ".choice >> nth=2"):
+        box = desk.page.locator(name).first.bounding_box()
+        assert box["y"] + box["height"] <= height
 
 
 def test_a_mouse_ticks_and_sends_and_the_focus_stays_with_the_question(desk):
@@ -110,7 +125,7 @@ def test_the_dashboard_and_the_review_page_speak_of_sets(desk, visit):
     desk.wait_for_answers(3)
     service = desk.service
     dashboard = visit(service, "/")
-    dashboard.page.wait_for_selector("section[aria-label='How good are the sets?']:not([hidden])")
+    dashboard.page.wait_for_selector("section[aria-label='How good are the sets?']")
     assert "Too early to say" in dashboard.page.inner_text("section[aria-label='How good are the sets?'] .answer-line")
     review = visit(service, "/review")
     review.page.wait_for_selector("#events .card")
