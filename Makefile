@@ -22,13 +22,14 @@ LOWEST_TESTS ?= $(addprefix tests/,datasets features metrics quality stream/test
 # Whoever is done takes over tests that wait for the other, so that none is alone at the end with a long file.
 SHARE := -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo serve test test-lowest prove lint vulnerabilities versions bench docs dist clean
+.PHONY: help demo serve test test-lowest hostile prove lint vulnerabilities versions bench docs dist clean
 
 help:
 	@echo "make demo    set up, then play a generated stream and show what a few labels buy (about a minute)"
 	@echo "make serve   set up, then serve a live stream of made-up messages, with pages to label and watch"
 	@echo "make test    set up, then run the whole test suite"
 	@echo "make test-lowest   a part of the tests with the lowest versions that pyproject.toml admits"
+	@echo "make hostile   those of the tests that send the service what is to harm it, or whoever looks at its pages"
 	@echo "make prove   the long proofs: large files, and whatever else takes minutes"
 	@echo "make lint    ruff and mypy"
 	@echo "make vulnerabilities   look for known vulnerabilities in the installed packages"
@@ -84,6 +85,9 @@ test: $(VENV)/.installed-test
 
 test-lowest: $(LOWEST)/.installed
 	ASKANCE_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -q $(SHARE) $(LOWEST_TESTS)
+
+hostile: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q $(SHARE) -m 'hostile and not prove' tests/live
 
 prove: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -q --durations 10 -m 'prove and not alone' -n 2 --dist worksteal

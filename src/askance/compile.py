@@ -33,6 +33,7 @@ import numpy as np
 from askance.errors import InvalidKernel, InvalidParameter
 
 Function = Callable[..., Any]
+NO_SLOTS: frozenset[tuple[Function, Function]] = frozenset()
 
 
 def prefetch(table: np.ndarray, row: int | np.uint64) -> None:
@@ -53,7 +54,8 @@ def no_inline(function: Function) -> Function:
 
 def specialise(function: Function, slots: Mapping[Function, Function] | None = None) -> Function:
     """The compiled form of ``function``, in which each key of ``slots`` is replaced by its value."""
-    slots = slots or {}
+    if not slots:
+        return _specialise(function, NO_SLOTS, "")
     # A user may redefine what a kernel of his calls, or the kernel itself, in a running session.
     meaning = "" if all(map(is_ours, slots.values())) else _digest(function, dict(slots))
     return _specialise(function, frozenset(slots.items()), meaning)

@@ -169,21 +169,6 @@ class NatsServer(Server):
 
         return asyncio.run(connected())
 
-    def restart(self) -> None:
-        """Also wait for its streams: it answers before it has found them again, and a pipe that starts then ends."""
-        super().restart()
-        wait_until(self._has_streams, "the streams of a server that was started again")
-
-    def _has_streams(self) -> bool:
-        async def look(streams: Any) -> bool:
-            for name in self.streams:
-                await streams.stream_info(name)
-            return True
-
-        with suppress(Exception):
-            return bool(self.do(look))
-        return False
-
     def create(self, name: str, **config: Any) -> None:
         """A stream, with its name as its subject."""
 
@@ -198,7 +183,20 @@ class NatsServer(Server):
             for body in bodies:
                 await streams.publish(name, body)
 
+        wait_until(self._has_streams, "the streams of a server that was started again")
         self.do(publish)
+
+    def _has_streams(self) -> bool:
+        """Whether it has found its streams: it answers before that."""
+
+        async def look(streams: Any) -> bool:
+            for name in self.streams:
+                await streams.stream_info(name)
+            return True
+
+        with suppress(Exception):
+            return bool(self.do(look))
+        return False
 
     def published(self, name: str) -> list[dict[str, Any]]:
         async def read(streams: Any) -> list[dict[str, Any]]:

@@ -15,10 +15,12 @@ from tests.patience import wait_until
 
 from askance.brokers import make_sink, make_source
 from askance.cli.pipe import encode
+from askance.errors import InvalidParameter
 from askance.playing import Model, Pipe
 from askance.playing.algorithm_spec import AlgorithmSpec
 from askance.playing.broker_pipe import BrokerPipe
 from askance.playing.recent_ids import MOST, RecentIds
+from askance.playing.stop_signals import StopSignals
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals that Windows does not know")
 OPTIONS = ["--classes", "ham,spam", "-a", "PAA-I", "--rate", "0.3"]
@@ -176,10 +178,50 @@ def test_a_killed_broker_is_waited_for(server, tmp_path):
     assert "is reached again." in disturb(server, tmp_path, 1, 200, lose_broker)
 
 
+@every_broker_that_remembers
+def test_a_pipe_that_is_started_before_its_broker_goes_on(server, tmp_path):
+    """As after a power cut, when both are started: the pipe has read the stream before, and waits for it."""
+    model, bodies = tmp_path / "mail.model", lines(100)
+    server.send("mail", bodies[:50])
+    process = start(server, model)
+    wait_until(lambda: server.lag("mail") == 0 if model.exists() else False, "the last commit")
+    process.kill()
+    server.kill()
+    process = start(server, model)
+    assert b"cannot reach" in process.stderr.readline()
+    server.restart()
+    server.send("mail", bodies[50:])
+    wait_for_number(server, expected(bodies)[0][-1]["number"])
+    assert "is reached again." in end(process)
+    check(server, model, bodies)
+
+
+@pytest.mark.parametrize("server", ["nats"], indirect=True)
+def test_a_pipe_waits_a_while_for_a_stream_that_it_knew(server, tmp_path, monkeypatch):
+    """A broker that starts answers before it has found its streams; one that never finds them has lost them."""
+    monkeypatch.setattr("askance.playing.broker_pipe.START_PATIENCE", 0.3)
+    source, sink = make_source(server.url("elsewhere")), make_sink(server.url("decisions"))
+    said, pipe = [], Pipe(["ham", "spam"], spec())
+    with StopSignals() as signals:
+        new = BrokerPipe(pipe, source, sink, tmp_path / "mail.model", encode, said.append)
+        with pytest.raises(InvalidParameter, match="there is no stream 'elsewhere'"):
+            new.begin(signals)
+        assert said == []
+        pipe.about["broker"] = {"source": source.name, "position": {"0": 3}}
+        known = BrokerPipe(pipe, source, sink, tmp_path / "mail.model", encode, said.append)
+        with pytest.raises(InvalidParameter, match="there is no stream 'elsewhere'"):
+            known.begin(signals)
+        assert [sentence.endswith("Trying again.") for sentence in said] == [True]
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert not known.begin(signals)
+    source.close()
+    sink.close()
+
+
 @pytest.mark.prove
 @every_broker
 def test_many_kills_of_either_side_leave_no_trace(server, tmp_path):
-    rounds = 50 if server.scheme == "redis" else 10  # the others take minutes
+    rounds = 50 if server.remembers else 10  # the other takes minutes
     sides = [kill_pipe, kill_broker if server.remembers else pause_broker]
     rng = random.Random(2)
     disturb(server, tmp_path, rounds, 120 * rounds, lambda *about: rng.choice(sides)(*about))

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 import askance
 from askance.errors import InvalidInput, InvalidParameter
+from askance.learner.group import NOT_KNOWN, Exploring
 
 
 def odd_numbers(dtype, n=60, d=8):
@@ -48,26 +49,48 @@ def test_one_by_one_is_bit_for_bit_as_in_a_matrix(form, dtype, normalize):
 
 
 @pytest.mark.parametrize("budget", [None, 20, askance.budgets.PerPeriod(5, 10.0)])
-def test_rows_that_are_prepared_together_are_decided_as_one_by_one(budget):
-    X, y = odd_numbers(np.float64)
+@pytest.mark.parametrize("is_cold", [True, False])
+def test_rows_that_are_prepared_together_are_decided_as_one_by_one(budget, is_cold):
+    X, _ = odd_numbers(np.float64)
     X[7] = 0.0  # an event without features
-    rows, times, explore = sp.csr_matrix(X), 3.0 + np.arange(len(X)), 0.1 + 0.01 * np.arange(len(X))
+    rows, times = sp.csr_matrix(X), 3.0 + np.arange(len(X))
     alone, together = (
-        askance.make("SOAL-diag", classes=[-1, 1], n_features=8, intercept=True, budget=budget, random_state=0)
+        askance.make(
+            "SOAL-diag", classes=[-1, 1], n_features=8, intercept=True, budget=budget, random_state=0, max_pending=0
+        )
         for _ in range(2)
     )
-    one_by_one = [alone.ask(rows[t], times[t], explore[t]) for t in range(len(X))]
-    groups = [rows[:1], rows[1:33], rows[33:]]
-    asks = [
-        ask for group in groups for ask in [together.asker(group.indptr, group.indices, group.data)] * group.shape[0]
-    ]
-    assert [ask(times[t], explore[t]) for t, ask in enumerate(asks)] == one_by_one
-    for clf in (alone, together):
-        for t, decision in enumerate(one_by_one):
-            if decision.asked:
-                clf.tell(ticket=decision.ticket, y=y[t])
-    assert any(decision.asked for decision in one_by_one)
-    assert np.array_equal(alone.coef_, together.coef_)
+    levels = np.array([0.5, 0.4, 0.3]) if is_cold else np.empty(0)
+    exploring = Exploring(levels, np.array([-1]), np.array([0.2]), 0.4, 50.0)
+    were_asked = np.full(len(X), NOT_KNOWN, np.int8)
+    were_asked[20:40] = np.arange(20) % 3 == 0
+    waiting, mean, expected = -1, 0.2, []
+    for t in range(len(X)):
+        explore = levels[min(max(waiting, 0), 2)] if is_cold else min(1.0, 0.4 * mean)
+        decision = alone.ask(rows[t], times[t], explore)
+        expected.append((*decision[1:4], decision.audit, explore, *alone.scores_))
+        waiting += decision.asked
+        mean += (decision.probability - mean) / 50.0 if decision.probability > 0.0 else 0.0
+        if were_asked[t] != NOT_KNOWN:
+            alone.set_labels_asked(alone.labels_asked_ + int(were_asked[t]) - decision.asked)
+    found = []
+    for part in (slice(0, 1), slice(1, 33), slice(33, len(X))):
+        group = rows[part]
+        ask_next = together.asker(group.indptr, group.indices, group.data)
+        for piece in (slice(0, group.shape[0] // 2), slice(group.shape[0] // 2, None)):
+            if len(times[part][piece]):
+                record, scores, explored = ask_next(times[part][piece], exploring, were_asked[part][piece])
+                found += zip(
+                    record.margin.tolist(), record.probability.tolist(), record.asked.tolist(), record.audit.tolist(),
+                    explored.tolist(), *scores.T.tolist(), strict=True,
+                )  # fmt: skip
+    assert found == expected
+    assert any(asked for _, _, asked, *_ in found)
+    assert (alone.labels_asked_, alone.events_seen_) == (together.labels_asked_, together.events_seen_)
+    if is_cold:
+        assert exploring.waiting[0] == waiting
+    else:
+        assert exploring.mean[0] == mean
 
 
 def test_lengths_beyond_single_precision_are_lengths():

@@ -1,8 +1,18 @@
-"""Requests that are made to take long. Each is data: a name, a method, a path, headers, and what the body is."""
+"""Requests that are made to take long. Each is data: a name, a method, a path, headers, and what the body is.
+
+Every request that takes a body is among them: those of ``BIG`` and ``SHORT`` with every body there is, all others, by
+the table of routes, with a few.
+"""
 
 import gzip
 import json
+import re
 from typing import NamedTuple
+
+from askance.live import routes
+from askance.live.http.routing import ROUTES
+
+routes.load()
 
 FULL = 9_900_000
 JSON = {"content-type": "application/json"}
@@ -134,7 +144,29 @@ TABLES = {
     "a cell": fill(b"a b ", b"text\n"),
     "carriage returns": fill(b"\r"),
 }
+FEW = (
+    "a name twice after many", "nested deep", "objects nested deep", "digits", "exponents", "quotes",
+    "backslashes in a string", "halves of surrogate pairs", "bad UTF-8 at the end", "an open string",
+)  # fmt: skip
+
+
+def example(path):
+    """A path with something in the place of its names."""
+    return re.sub(r"\{\w+\}", "1", path)
+
+
+OTHERS = [
+    (example(route.path), 65_000 if route.body_bytes is not None else FULL)
+    for route in ROUTES
+    if route.method == "POST" and route.path not in BIG and example(route.path) not in SHORT
+]
+"""The other requests with a body, and how long that may be."""
 CORPUS = [
+    *(
+        Hostile(f"{path}: {name}", path, lambda size, body=BODIES[name], most=most: body(min(size, most)))
+        for path, most in OTHERS
+        for name in FEW
+    ),
     *(Hostile(f"{path}: {name}", path, body) for path in BIG for name, body in BODIES.items()),
     *(Hostile(f"{path}: {name}, by line", path, body, LINES) for path in BIG[:2] for name, body in BODIES.items()),
     *(

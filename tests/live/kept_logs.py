@@ -19,12 +19,16 @@ from tests.live.test_migrations import Raw
 from tests.patience import PATIENCE
 
 from askance.live.config import load
-from askance.live.engine.rebuild import rebuild
+from askance.live.engine.rebuild import change_scheme, rebuild
+from askance.live.engine.scheme_changes import SchemeChange
 from askance.live.exchange.received import read_event
 from askance.live.store import schema
 
 KEPT = Path(__file__).with_name("logs")
-ALGORITHMS = {"auto": {}, "second-order": {"algorithm": "SOAL-diag"}, "plain": {"algorithm": "PAA-I", "seed": 7}}
+ALGORITHMS = {
+    "auto": {}, "second-order": {"algorithm": "SOAL-diag"}, "plain": {"algorithm": "PAA-I", "seed": 7},
+    "classes": {"algorithm": "PAA-I", "seed": 8}, "classes-auto": {"seed": 9},
+}  # fmt: skip
 """Settings of models, by what they are called here."""
 PROBES = [
     {"text": "win a prize now", "size": 3, "sender": {"country": "fr"}},
@@ -33,6 +37,11 @@ PROBES = [
     {},
 ]
 """Events on which the model says something at the end."""
+CHANGES = [
+    SchemeChange(add=("eggs",), rename={"spam": "Spam"}),
+    SchemeChange(retire=("ham",), add=("more",), fields={"size": "text", "kind": "ignore"}),
+]
+"""What is changed in the middle of logs that are about that."""
 WORDS = ["win", "prize", "now", "lunch", "tomorrow", "noon", "parcel", "account", "the", "at"]
 
 
@@ -65,6 +74,8 @@ def write_log(name):
                         label(engine, said["id"], int("win" in event.fields["text"]))
                 if rate == 0.5:
                     rebuild(engine, "test")
+                    for change in CHANGES if name.startswith("classes") else ():
+                        change_scheme(engine, change, "test")
                 said = [engine.state.learner.predict(probe) for probe in PROBES]
         document = {
             "settings": path.read_text().replace(str(folder), "FOLDER"),

@@ -53,6 +53,7 @@ class Running:
         display=None,
         webhooks=(),
         oidc=None,
+        mail=None,
         nursery=None,
         file_bytes=None,
         holds=None,
@@ -75,6 +76,7 @@ class Running:
             "asking": asking or {},
             "log": log or {},
             "display": display or {},
+            **({"mail": mail} if mail else {}),
             "model": {"hash_bits": 12, **(model or {})},  # a small model is saved and compared sooner
         }
         lines = ['title = "Test"', f"classes = {json.dumps(list(classes))}", f"store = {json.dumps(self.store)}"]

@@ -30,7 +30,7 @@ TRIES = 20
 NOT_COMPARED = ("group", "clock", "store", "writer")  # rows of meta: how many transactions there were, random names
 TABLES = (
     "answers", "asks", "audit_log", "checkpoints", "events", "learned", "minutes", "quarantine", "set_aside",
-    "settings", "tallies", "widened",
+    "schemes", "settings", "tallies", "widened",
 )  # fmt: skip
 
 
@@ -108,8 +108,8 @@ class Session:
 
     # --- the client --------------------------------------------------------------------------------------
 
-    async def call(self, method, path, body=None):
-        """Send a request until it is acknowledged."""
+    async def call(self, method, path, body=None, done=()):
+        """Send a request until it is acknowledged; a problem that is ``done`` says that it was, before."""
         content = b"" if body is None else json.dumps(body).encode()
         headers = [("host", "127.0.0.1"), ("content-type", "application/json")]
         for _ in range(TRIES):
@@ -125,6 +125,8 @@ class Session:
             if status < 300:
                 return None if status == 204 else request.body
             self.refused.append((path, status, request.body))
+            if status in done and len(self.refused) > 1:
+                return None
             assert status in (503, 507), (path, status, request.body)
         raise Refused(path)
 
@@ -171,7 +173,8 @@ class Session:
         return found
 
     async def play(self):
-        """Events, leases, answers, skips, labels, corrections, checkpoints, exports, rebuilds and a restart."""
+        """Events, leases, answers, skips, labels, corrections, checkpoints, exports, rebuilds, changed
+        classes and a restart."""
         self.start()
         await self.send(0, 1, 2)
         await self.send(3, 4, 5, 6)
@@ -190,6 +193,10 @@ class Session:
         await self.send(7, 8, 9)
         self.said.append((await self.get("/v1/export.jsonl")).decode())
         self.said.append((await self.post("/v1/model/rebuild"))["digest"])
+        await self.call("POST", "/v1/classes", {"add": ["eggs"], "fields": {"size": "category"}}, done=(409,))
+        await self.post("/v1/classes", {"rename": {"eggs": "Eggs"}})
+        await self.send(12, 13)
+        self.said.append(self.service.engine.state.learner.digest())
         self.stop()
         self.start()
         await self.send(3, 10, 11)  # one of them once more

@@ -15,6 +15,8 @@ from askance.live.clock import Clock
 from askance.live.http.routing import ROUTES
 from askance.live.store import open_store
 
+pytestmark = pytest.mark.hostile
+
 routes.load()
 GUARDED = [route for route in ROUTES if route.scope is not None and not route.is_page]
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.hostile
+
 VALUES = {
     "truncated": b'"hel',
     "invalid UTF-8": b'"\xff\xfe"',
@@ -35,6 +37,22 @@ PLACES = {
     "an answer's time": ("/v1/asks/1/answer", b'{"answer_id": "y", "token": "1.1", "label": "ham", "ms": @}', "ms"),
     "a token": ("/v1/asks/1/renew", b'{"token": @}', "token"),
     "a reason": ("/v1/asks/1/skip", b'{"token": "1.1", "reason": @}', "reason"),
+    "a new class": ("/v1/classes", b'{"add": [@]}', "add"),
+    "a class's name": ("/v1/classes", b'{"rename": {"spam": @}}', "spam"),
+    "a field's kind": ("/v1/classes", b'{"fields": {"size": @}}', "size"),
+    "a person's name": ("/v1/people", b'{"name": @, "role": "viewer"}', "name"),
+    "a person's address": ("/v1/people", b'{"name": "Ana", "role": "viewer", "email": @}', "email"),
+    "a correction's reason": ("/v1/review/correct", b'{"events": ["good"], "label": "ham", "reason": @}', "reason"),
+    "a correction's event": ("/v1/review/correct", b'{"events": [@], "label": "ham", "reason": "x"}', "events"),
+    "a closing's reason": ("/v1/review/close", b'{"events": ["good"], "reason": @}', "reason"),
+    "a note": ("/v1/review/note", b'{"event": "good", "text": @}', "text"),
+    "a task of Label Studio": ("/label-studio/predict", b'{"tasks": [{"data": {"size": @}}]}', "size"),
+    "an annotation of Label Studio": (
+        "/label-studio/webhook",
+        b'{"action": "ANNOTATION_CREATED", "task": {"id": 1, "data": {"size": @}}, "annotation": {"id": 1, "result": '
+        b'[{"value": {"choices": ["ham"]}}]}}',
+        "size",
+    ),
     "an import": ("/v1/import", b'[{"id": "i", "fields": {"size": @}}]', "size"),
 }
 

@@ -11,6 +11,8 @@ import httpx
 import pytest
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.hostile
+
 BAD = {
     "truncated": (b'{"id": "a", "fields": {"text": "hel', "text"),
     "no JSON": (b"hello", None),

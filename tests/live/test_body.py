@@ -7,6 +7,8 @@ import pytest
 from askance.live.http.body import SMALL, BodyLimits, parse, parse_documents, parse_lines
 from askance.live.problems import Problem
 
+pytestmark = pytest.mark.hostile
+
 LIMITS = BodyLimits(32, 1000, 256_000)
 TALK = [
     r"\u0000",

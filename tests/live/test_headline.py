@@ -25,7 +25,7 @@ def watched(*phases, rate=0.5, delay=0, seed=0):
         truth = int(rng.random() < spam)
         said = truth if rng.random() < right else 1 - truth
         asked = rng.random() < rate
-        tracker.event(seq, said, [0.5, 0.5], rate, asked)
+        tracker.events(seq, [said], [[0.5, 0.5]], [rate], [asked])
         if asked:
             waiting.append((seq, truth, said))
         while waiting and waiting[0][0] <= seq - delay:
@@ -88,7 +88,7 @@ def test_who_always_says_one_class_is_as_good_as_the_baseline():
     for seq in range(1, 1001):
         probability = rng.uniform(0.1, 0.9)
         asked = rng.random() < probability
-        tracker.event(seq, 0, [0.9, 0.1], probability, asked)
+        tracker.events(seq, [0], [[0.9, 0.1]], [probability], [asked])
         if asked:
             tracker.answer(seq, int(rng.random() < 0.2), 0, 1.0 / probability, False, 0.0)
     shown = tracker.headline()

@@ -8,6 +8,8 @@ from tests.live.hostile import CORPUS, FULL
 from tests.live.watchdog import longest_hold
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.hostile
+
 
 @pytest.fixture(scope="module")
 def service(make_for_all, tmp_path_factory):

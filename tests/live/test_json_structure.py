@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from askance.live.http import json_structure
 from askance.live.http.json_structure import Unbalanced, blank_strings, items_of
 
+pytestmark = pytest.mark.hostile
+
 TEXTS = st.text(st.sampled_from('"\\[]{},: aé\n'), max_size=12)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,

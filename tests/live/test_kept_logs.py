@@ -13,6 +13,7 @@ from askance.live.config import load
 from askance.live.doctor import examine_store
 from askance.live.engine.checkpoints import fresh_learner
 from askance.live.engine.replay import last_seq, replay
+from askance.live.engine.stored_settings import read_settings
 
 LOGS = sorted(path.stem for path in KEPT.glob("*.json"))
 
@@ -32,17 +33,20 @@ def test_the_log_of_a_release_is_replayed_bit_for_bit(name, tmp_path):
     Raw(config.store).fill(kept["schema"], kept["tables"])
     with opened(config) as database, database.read() as session:
         rows = session.all(
-            "SELECT predicted, probabilities, scores, asked, probability, audit, audit_probability FROM events "
+            "SELECT seq, predicted, probabilities, scores, asked, probability, audit, audit_probability FROM events "
             "ORDER BY seq"
         )
-        learner, decided = fresh_learner(session, config), []
+        own = read_settings(session, config).config
+        learner, decided = fresh_learner(session, own), []
         decide = learner.decide
         learner.decide = lambda events, after: decided.extend(decide(events, after))
         replay(session, learner, 0, last_seq(session))
     assert len(rows) == len(decided) == 80
-    for (predicted, probabilities, scores, asked, probability, audit, audit_probability), now in zip(
+    for (seq, predicted, probabilities, scores, asked, probability, audit, audit_probability), now in zip(
         rows, decided, strict=True
     ):
+        if seq <= own.model.since:
+            continue  # what was said by a model of other classes
         assert now.predicted == predicted
         assert now.scores == json.loads(scores)
         assert [round(chance, 6) for chance in now.probabilities] == json.loads(probabilities)

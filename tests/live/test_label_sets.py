@@ -312,3 +312,11 @@ def test_fronts_take_answers_about_sets(tmp_path, postgres, nursery):
         assert isinstance(front.post("/v1/predict", {"fields": {"text": "a goal"}}).json()["label"], list)
     finally:
         members.stop()
+
+
+def test_a_stream_of_sets_keeps_its_classes(start):
+    service = start()
+    service.send("a")
+    done = service.post("/v1/classes", {"add": ["weather"]})
+    assert done.status_code >= 400
+    assert "a stream of label sets keeps its classes" in done.text

@@ -71,12 +71,57 @@ def test_an_annotation_is_learned_once_and_may_be_changed(service):
     assert (json.loads(line)["id"], json.loads(line)["label"]) == ("task-1", "ham")
     for other in (
         {"action": "PROJECT_UPDATED", "project": {"id": 7}},
-        {"action": "ANNOTATIONS_DELETED", "project": {"id": 7}, "annotations": [{"id": 31}]},
-        webhook("ANNOTATION_CREATED", task(2, "x"), "spam", was_cancelled=True),
+        {"action": "ANNOTATIONS_DELETED", "project": {"id": 7}, "annotations": [{"id": 32}]},
+        webhook("ANNOTATION_CREATED", task(2, "x"), "spam", number=32, was_cancelled=True),
     ):
         assert service.post("/label-studio/webhook", other).json() == {"outcome": "ignored"}
     refused = service.post("/label-studio/webhook", webhook("ANNOTATION_CREATED", task(3, "x"), "nonsense"))
     assert (refused.status_code, refused.json()["code"]) == (422, "unknown_label")
+
+
+def labels_of(service):
+    return {line["id"]: line["label"] for line in map(json.loads, service.get("/v1/export.jsonl").text.splitlines())}
+
+
+def test_the_label_of_a_deleted_annotation_is_taken_back(service):
+    deleted = {
+        "action": "ANNOTATIONS_DELETED",
+        "project": {"id": 7},
+        "annotations": [{"id": 31}, {"id": 99}, {}, {"id": [3]}],
+    }
+    for action, label in (("ANNOTATION_CREATED", "spam"), ("ANNOTATION_UPDATED", "ham")):
+        service.post("/label-studio/webhook", webhook(action, task(1, "win a prize"), label))
+    service.post("/label-studio/webhook", webhook("ANNOTATION_CREATED", task(2, "lunch"), "ham", number=32))
+    service.wait_until_idle()
+    assert labels_of(service) == {"task-1": "ham", "task-2": "ham"}
+    assert service.post("/label-studio/webhook", deleted).json() == {"outcome": "withdrawn"}
+    assert labels_of(service) == {"task-1": None, "task-2": "ham"}
+    assert service.stats()["queue"]["leased"] == 0  # whoever is next may have the question
+    assert service.post("/label-studio/webhook", deleted).json() == {"outcome": "ignored"}
+    cancelled = webhook("ANNOTATION_UPDATED", task(2, "lunch"), "ham", number=32, was_cancelled=True)
+    assert service.post("/label-studio/webhook", cancelled).json() == {"outcome": "withdrawn"}
+    assert labels_of(service) == {"task-1": None, "task-2": None}
+    again = webhook("ANNOTATION_UPDATED", task(2, "lunch"), "spam", number=32)
+    assert service.post("/label-studio/webhook", again).json() == {"outcome": "accepted"}
+    assert labels_of(service) == {"task-1": None, "task-2": "spam"}
+    actions = [entry["action"] for entry in service.get("/v1/audit").json()["entries"]]
+    assert actions.count("answer undo") == 2
+    service.wait_until_idle()
+    service.stop()
+    service.digest()
+
+
+def test_nobody_takes_back_by_a_number_what_somebody_else_has_annotated(make):
+    service = make()
+    secrets = service.tokens(studio="ingest label", other="ingest label read")
+    with service.as_user(secrets["studio"]) as studio, service.as_user(secrets["other"]) as other:
+        made = webhook("ANNOTATION_CREATED", task(1, "hello"), "ham")
+        assert studio.post("/label-studio/webhook", json=made).status_code == 201
+        deleted = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 31}]}
+        assert other.post("/label-studio/webhook", json=deleted).json() == {"outcome": "ignored"}
+        given = {"event": "task-1", "label": "spam", "label_id": "label:annotation-studio-31.2"}
+        assert other.post("/v1/labels", json=given).json()["code"] == "invalid"
+        assert '"label":"ham"' in other.get("/v1/export.jsonl").text
 
 
 def test_our_own_tasks_come_back_as_the_same_events(service):

@@ -14,6 +14,8 @@ from tests.live.hostile import FULL, JSON, LINES, lists_for_names
 from askance.live import service as services
 from askance.live.problems import Problem
 
+pytestmark = pytest.mark.hostile
+
 LENGTH = 241  # of a list by which items are found again
 NUMBERS = [0.5] * LENGTH
 ITEMS = {

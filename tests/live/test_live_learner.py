@@ -78,6 +78,42 @@ def test_how_events_are_divided_into_calls_changes_nothing(algorithm):
     assert one.digest() == many.digest()
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "n_classes"), [("auto", 2), ("auto", 3), ("SOAL-diag", 2), ("PAA-I", 3), ("UOAL-entropy", 2)]
+)
+def test_a_group_is_decided_as_one_by_one_cold_and_warm_new_and_from_the_log(algorithm, n_classes):
+    """Times that stand still, go on, cross hours and step back; answers in between; some of a log's were asked."""
+    config = from_document({"classes": ["a", "b", "c"][:n_classes], "model": {"algorithm": algorithm}})
+    asking = AskingSettings(rate=0.3, per_hour=40)
+    one, many = (Learner(config.model, asking) for _ in range(2))
+    rng = random.Random(7)
+    fields = [
+        {"size": rng.random(), "color": rng.choice("rgb"), "words": " ".join(rng.choices(WORDS, k=6))}
+        for _ in range(700)
+    ]
+    times = [3000.0 + place for place in range(700)]  # an hour begins at 3600
+    times[300:360] = [3650.0] * 60
+    times[500:520] = [3400.0] * 20  # by a clock that was set back
+    incoming = [
+        Incoming(x, time, was_asked=rng.random() < 0.2 if place > 350 else None)
+        for place, (x, time) in enumerate(zip(fields, times, strict=True))
+    ]
+    for first in range(0, 700, 50):
+        part = incoming[first : first + 50]
+        alone = [one.decide([event], first + place)[0] for place, event in enumerate(part)]
+        assert many.decide(part, first) == alone
+        for learner in (one, many):
+            for place, item in enumerate(alone):
+                if item.asked and first >= 100:  # before that it is cold
+                    answer = Answer(
+                        first + place + 1, part[place].fields, place % n_classes, item.predicted, item.scores,
+                        1.0 / item.probability, item.audit, part[place].received,
+                    )  # fmt: skip
+                    learner.learn(answer)
+        assert many.dump() == one.dump()
+    assert not one.exploring.is_cold
+
+
 def test_a_dump_goes_on_as_the_original_would_have():
     learner, _ = taught(200)
     again = Learner.load(learner.dump(), learner.model)
@@ -166,11 +202,11 @@ def test_more_mistakes_in_the_random_sample_raise_an_alarm_and_other_labels_do_n
     tracker = QualityTracker(["ham", "spam"])
     for seq in range(1, 1501):
         wrong = rng.random() < (0.05 if seq <= 1000 else 0.5)
-        tracker.event(seq, 0, [0.9, 0.1], 0.5, True)
+        tracker.events(seq, [0], [[0.9, 0.1]], [0.5], [True])
         tracker.answer(seq, int(wrong), 0, 2.0, seq <= 1000, float(seq))
     assert tracker.alarm is None  # nothing after event 1000 belonged to the sample
     for seq in range(1501, 1801):
-        tracker.event(seq, 0, [0.9, 0.1], 0.5, True)
+        tracker.events(seq, [0], [[0.9, 0.1]], [0.5], [True])
         tracker.answer(seq, int(rng.random() < 0.5), 0, 2.0, True, float(seq))
     assert 1501 < tracker.alarm["received"] < 1700
     assert QualityTracker.from_dict(tracker.to_dict()).to_dict() == tracker.to_dict()

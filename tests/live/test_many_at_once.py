@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
+pytestmark = pytest.mark.hostile
+
 
 @pytest.fixture(scope="module")
 def service(make_for_all):

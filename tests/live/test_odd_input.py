@@ -8,6 +8,8 @@ import pytest
 
 from askance.live.exchange.importing import as_item
 
+pytestmark = pytest.mark.hostile
+
 CSV = {"content-type": "text/csv; charset=utf-8"}
 BIG = 2**70
 

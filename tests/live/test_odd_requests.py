@@ -8,6 +8,8 @@ import pytest
 from askance.live import routes
 from askance.live.http.routing import ROUTES
 
+pytestmark = pytest.mark.hostile
+
 routes.load()
 ODD = [
     "%00",

@@ -10,6 +10,8 @@ from askance.live import routes
 from askance.live.http.openapi import as_markdown, document
 from askance.live.http.routing import ROUTES
 
+pytestmark = pytest.mark.hostile
+
 routes.load()
 schemathesis = pytest.importorskip("schemathesis")
 

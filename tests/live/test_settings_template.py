@@ -8,6 +8,7 @@ import pytest
 
 from askance.cli import main
 from askance.live.access.company import OidcSettings
+from askance.live.access.mail import MailSettings
 from askance.live.config import (
     AskingSettings,
     Config,
@@ -54,7 +55,15 @@ def test_every_setting_is_in_the_template(tmp_path):
     for section, kind in SECTIONS.items():
         names = set(AskingSettings().to_dict()) if kind is AskingSettings else {item.name for item in fields(kind)}
         if kind is ModelSettings:
-            names -= {"classes", "fields", "parameters", "label_sets"}
+            names -= {
+                "classes",
+                "fields",
+                "parameters",
+                "label_sets",
+                "labels",
+                "added",
+                "since",
+            }  # the store's, or above
         if kind is Instructions:
             names -= {"classes"}
         own = re.split(r"# \[\w+\.", parts[section])[0]
@@ -63,7 +72,9 @@ def test_every_setting_is_in_the_template(tmp_path):
     assert {item.name for item in fields(Webhook)} == set(re.findall(r"^# (\w+) = ", hooks, re.MULTILINE))
     company = re.split(r"^# \[oidc\]", text, flags=re.MULTILINE)[1].split("\n\n")[0]
     assert {item.name for item in fields(OidcSettings)} == set(re.findall(r"^# (\w+) = ", company, re.MULTILINE))
-    names = {item.name for item in fields(Config)} - SECTIONS.keys() - {"folder", "webhooks", "oidc"}
+    mails = re.split(r"^# \[mail\]", text, flags=re.MULTILINE)[1].split("\n\n")[0]
+    assert {item.name for item in fields(MailSettings)} == set(re.findall(r"^# (\w+) = ", mails, re.MULTILINE))
+    names = {item.name for item in fields(Config)} - SECTIONS.keys() - {"folder", "webhooks", "oidc", "mail"}
     assert names | {"label_sets"} == set(re.findall(r"^(?:# )?(\w+) = ", top, re.MULTILINE))
 
 

@@ -14,6 +14,8 @@ from uvicorn.server import ServerState
 
 from askance.live.http.protocol import options
 
+pytestmark = pytest.mark.hostile
+
 LIVEZ = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 STALLED = {

@@ -10,6 +10,8 @@ from tests.patience import PATIENCE
 from askance.live.access.token_failures import ADDRESSES_AT_ONCE, MOST_ADDRESSES, Failures
 from askance.live.problems import Problem
 
+pytestmark = pytest.mark.hostile
+
 
 class Minutes:
     """A clock that tests move on."""

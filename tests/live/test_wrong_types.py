@@ -15,6 +15,8 @@ from askance.live.doctor import examine_store
 from askance.live.problems import StartError
 from askance.live.store.database import StoreError
 
+pytestmark = pytest.mark.hostile
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):

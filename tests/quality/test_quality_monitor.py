@@ -97,6 +97,49 @@ def whole(events, classes, chances=True, window=None):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 200), st.sampled_from([2, 3]), st.booleans())
+def test_several_events_at_once_leave_the_state_that_they_leave_one_by_one(seed, n, classes, chances):
+    events, rng = stream(seed, n, classes), np.random.default_rng(seed)
+    events["chance"] = np.where(rng.random(n) < 0.3, events["chance"] ** 60, events["chance"])  # of any exponent
+    alone, together = (Monitor(range(classes), window=50, max_pending=20) for _ in range(2))
+    done = 0
+    while done < n:
+        part = slice(done, done + int(rng.choice([1, 7, 8, 70])))
+        predicted, ask, asked, chance = (
+            events[name][part].tolist() for name in ("predicted", "probability", "asked", "chance")
+        )
+        for p, q, a, c in zip(predicted, ask, asked, chance, strict=True):
+            alone.event(p, q, a, probability_positive=c if chances else None)
+        together.add_events(predicted, ask, asked, probabilities_positive=chance if chances else None)
+        done += len(predicted)
+        answered = [place + 1 for place in range(done) if events["answered"][place] and rng.random() < 0.2]
+        for monitor in (alone, together):
+            for ticket in answered:
+                monitor.answer(ticket, int(events["truth"][ticket - 1]))
+        assert together.to_dict() == alone.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("predicted", 7, "predicted is 7, which is not one of the classes"),
+        ("probability", 1.5, "probability must be in"),
+        ("probability", None, "probability must be a number, got None"),
+        ("chance", -0.1, "probability_positive must be in"),
+    ],
+)
+def test_several_events_are_counted_up_to_one_that_cannot_be(column, value, sentence):
+    events = {name: values.tolist() for name, values in stream(1, 20, 2).items()}
+    events[column][11] = value
+    monitor = Monitor([0, 1])
+    with pytest.raises(InvalidInput, match=sentence):
+        monitor.add_events(
+            events["predicted"], events["probability"], events["asked"], probabilities_positive=events["chance"]
+        )
+    assert monitor.events == 11
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 200), st.sampled_from([2, 3]), st.booleans())
 def test_monitor_and_arrays_agree_to_the_last_bit_whatever_the_order_of_the_answers(seed, n, classes, chances):
     events = stream(seed, n, classes)
     order = np.random.default_rng(seed).permutation(n).tolist()

@@ -23,11 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     config = read_config(options)
     unsound, rest = examine(config, config.store, options.deep)
-    from askance.live.access.oidc import examine_oidc
-    from askance.live.webhooks.settings import examine_webhooks
-
-    findings = unsound + rest + examine_certificate(config)
-    findings += examine_webhooks(config.webhooks) + examine_oidc(config.oidc)
+    findings = unsound + rest + examine_surroundings(config)
     for sentence in findings:
         print(f"problem: {sentence}")
     for sentence in remark(config):
@@ -46,6 +42,23 @@ def examine(config: Config, place: str, deep: bool) -> tuple[list[str], list[str
         return examine_store(database, config, deep), examine_rest(database, config)
     finally:
         database.close()
+
+
+def examine_surroundings(config: Config) -> list[str]:
+    """What is wrong with the way to the service, and with what it speaks to: TLS, proxies, webhooks, logins, mail."""
+    from askance.live.access.mail import examine_mail
+    from askance.live.access.oidc import examine_oidc
+    from askance.live.http.proxies import examine_way
+    from askance.live.webhooks.settings import examine_webhooks
+
+    server = config.server
+    return [
+        *examine_certificate(config),
+        *examine_way(server.host, server.public_url, server.trusted_proxies, bool(server.tls_cert)),
+        *examine_webhooks(config.webhooks),
+        *examine_oidc(config.oidc),
+        *examine_mail(config.mail),
+    ]
 
 
 def examine_certificate(config: Config) -> list[str]:
@@ -68,7 +81,8 @@ def remark(config: Config) -> list[str]:
 command = Command(
     name="doctor",
     summary="check the settings and the store of the live service",
-    description="Check settings, store, log and checkpoint, and say what to do about what is\nwrong.",
+    description="Check settings, store, log and checkpoint, and what the service speaks to: TLS,\n"
+    "proxies, webhooks, a company's login, mail. Says what to do about what is wrong.",
     epilog="examples:\n  askance doctor\n  askance doctor --deep\n",
     configure=configure,
     run=run,

@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from askance.live.engine.quarantine import as_lines, read_page
+    from askance.live.engine.stored_settings import stored_scheme_of, with_scheme
     from askance.live.exchange.export import PAGE
     from askance.live.exchange.export_formats import FORMATS, write_page
     from askance.live.problems import Problem
@@ -39,8 +40,9 @@ def run(options: argparse.Namespace) -> int:
     name = options.format or ("csv" if options.csv else ENDINGS.get(Path(options.file).suffix, "jsonl"))
     with open_stores(config) as database, ExitStack() as stack:
         session = stack.enter_context(database.read())
+        labels = with_scheme(config, stored_scheme_of(session, config)).config.labels
         try:
-            writer = FORMATS[name].writer(session, config.labels)
+            writer = FORMATS[name].writer(session, labels)
         except Problem as problem:
             raise InvalidParameter(problem.detail) from None
         out: IO[bytes] = sys.stdout.buffer if options.file == "-" else stack.enter_context(open(options.file, "wb"))

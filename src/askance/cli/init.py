@@ -138,6 +138,17 @@ store = {store}
 # roles = {{ lead = ["reviewers"], admin = ["ml-ops"] }}    # for example: by role, the groups that have it
 # default_role = "annotator"                       # for example: of everybody else; left out: they do not get in
 
+# A mail server that brings invitations and login links to the people whose address is known.
+# [mail]                                           # for example
+# host = "smtp.example.org"                        # for example
+# sender = "Labels <labels@example.org>"           # for example
+# port = 587                                       # for example
+# security = "starttls"                            # for example; or "tls" (often port 465), or "none" on this machine
+# user = "labels"                                  # for example
+# password_file = "mail.secret"                    # for example
+# ca_file = "company-ca.pem"                       # for example: certificates to trust instead of the machine's
+# timeout = 10                                     # for example: seconds
+
 # What the service says on stderr. Of several streams, the first one's settings hold.
 [log]
 # format = "text"     # or "json", an object a line, for programs

@@ -60,12 +60,29 @@ def run(options: argparse.Namespace) -> int:
         from askance.live.clock import span
 
         kind = people.kind_of_link(person)
-        print(f"{options.address.rstrip('/') if options.address else address_of(config)}{people.entrance(secret)}")
+        link = f"{options.address.rstrip('/') if options.address else address_of(config)}{people.entrance(secret)}"
+        print(link)
         lasting = span(people.LASTING[kind])
+        if config.mail is not None and person.email:
+            _send(config, person, kind, link, lasting)
         print_note(f"This {kind} lets {person.name!r} in once, within {lasting}. It is shown this once.")
     else:
         print(format_person(person))
     return 0
+
+
+def _send(config: Config, person: PersonRow, kind: str, link: str, lasting: str) -> None:
+    """Send somebody their link; where that fails, it is handed over."""
+    from askance.live.access.mail import MailError, send_link
+
+    assert config.mail is not None
+    assert person.email is not None
+    try:
+        send_link(config.mail, config.title, person.email, kind, link, lasting)
+    except MailError as error:
+        print_note(f"No mail was sent: {error} Hand the link over yourself.")
+    else:
+        print_note(f"It was sent to {person.email}.")
 
 
 def format_person(person: PersonRow) -> str:

@@ -139,11 +139,11 @@ def run_broker(options: argparse.Namespace) -> int:
         else:
             pipe = Pipe.of(saved, options.label, options.time_field, options.na_values)
         broker_pipe = BrokerPipe(pipe, source, sink, options.save, encode, complain)
-        broker_pipe.open()
-        try:
-            broker_pipe.run(signals)
-        finally:
-            report(pipe, options.save)
+        if broker_pipe.begin(signals):
+            try:
+                broker_pipe.run(signals)
+            finally:
+                report(pipe, options.save)
     if signals.were_interrupted:
         return 130
     return 2 if pipe.bad_lines else 0

@@ -12,8 +12,10 @@ from askance.errors import ConflictingAnswer, InvalidInput, InvalidParameter, In
 from askance.learner.base import NO_TIMES
 from askance.learner.compiled import CompiledLearner, check_explore
 from askance.learner.events import SparseEvents
+from askance.learner.group import Decisions, Exploring
 from askance.learner.labels import encode_one
-from askance.learner.loop import ASKED, MISTAKES, SEEN, Block, Parameters
+from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, Block, Parameters, Record
+from askance.learner.one_event import read_one
 from askance.learner.raw import RawActiveClassifier
 from askance.learner.tickets import PendingEvent, Tickets
 from askance.learner.trace import Decision
@@ -44,24 +46,43 @@ class AskTellClassifier(RawActiveClassifier):
         self._refresh_budget_state(compiled)
         return self._decide(compiled, block, when, explore)
 
-    def asker(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Callable[[float, float], Decision]:
-        """``ask`` for the rows of a CSR matrix, checked and prepared together: each call, with time and explore, is for
-        the next row. Until the last one nothing else may change a parameter of this classifier, or widen it."""
+    def asker(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Callable[..., Decisions]:
+        """``ask`` for the rows of a CSR matrix, checked and prepared together.
+
+        Each call, with the times of some rows, how they are explored and which of them were asked about, is for as many
+        rows as there are times, from the first on that had no turn yet. Nothing is kept for their answers. Until the
+        last one nothing else may change a parameter of this classifier, or widen it."""
         if not hasattr(self, "_state"):
             self._begin(self._classes_for_one(), self.n_features or int(columns.max(initial=0)) + 1)
         compiled = self._compiled_learner()
         self._refresh_budget_state(compiled)
-        events = SparseEvents(starts, columns, values, self.n_features_in_, len(starts) - 1)
-        rows = (
-            Block(block.starts[row : row + 2], block.columns, block.values)
-            for _, block in events.blocks(compiled.preparation)
-            for row in range(len(block.starts) - 1)
-        )
-        when = np.empty(1) if compiled.budget.reads_time else NO_TIMES
+        n_rows = len(starts) - 1
+        if n_rows == 1:
+            blocks = [(slice(0, 1), read_one((columns, values), self.n_features_in_, compiled.preparation))]
+        else:
+            events = SparseEvents(starts, columns, values, self.n_features_in_, n_rows)
+            blocks = list(events.blocks(compiled.preparation))
+        done = 0
 
-        def ask_next(time: float, explore: float) -> Decision:
-            when[:] = time
-            return self._decide(compiled, next(rows), when, explore)
+        def ask_next(times: np.ndarray, exploring: Exploring, were_asked: np.ndarray) -> Decisions:
+            nonlocal done
+            first, done = done, done + len(times)
+            decisions = _room_for_decisions(len(times), self._state.scores.size)
+            uniforms, answers = self._rng.random(len(times)), np.full(len(times), NOT_GIVEN, np.int32)
+            for which, block in blocks:
+                low, high = max(first, which.start), min(done, which.stop)
+                if low >= high:
+                    continue
+                part = slice(low - first, high - first)
+                rows = block.starts[low - which.start : high - which.start + 1]
+                record = Record(*(array[part] for array in decisions.record))
+                compiled.play_group(
+                    compiled.parameters, self._state, self._recent, self._budget_state, block._replace(starts=rows),
+                    times[part] if compiled.budget.reads_time else NO_TIMES, uniforms[part], answers[part],
+                    compiled.weighted, were_asked[part], exploring,
+                    Decisions(record, decisions.scores[part], decisions.explored[part]),
+                )  # fmt: skip
+            return decisions
 
         return ask_next
 
@@ -204,3 +225,10 @@ class AskTellClassifier(RawActiveClassifier):
             raise InvalidInput(f"the number of labels asked for is a whole one from 0 to {most}, got {asked!r}.")
         self._budget_state.counts[ASKED] = asked
         return self
+
+
+def _room_for_decisions(n_rows: int, n_scores: int) -> Decisions:
+    """Arrays for what is decided on so many events."""
+    decided = np.empty(n_rows, np.bool_), np.empty(n_rows, np.bool_)
+    record = Record(np.empty(n_rows, np.int32), np.empty(n_rows), np.empty(0), np.empty(n_rows), *decided)
+    return Decisions(record, np.empty((n_rows, n_scores)), np.empty(n_rows))

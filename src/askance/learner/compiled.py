@@ -12,7 +12,7 @@ import numpy as np
 from askance.calibration.windowed import keep_answer
 from askance.compile import FunctionParts, Reference, explain_failures, is_ours, references, specialise
 from askance.errors import InvalidParameter, InvalidType
-from askance.learner import importance, loop, pacing
+from askance.learner import group, importance, loop, pacing
 from askance.learner.budget import Budget, as_budget
 from askance.learner.events import Preparation
 from askance.learner.loop import Parameters
@@ -157,6 +157,11 @@ class CompiledLearner:
         """``play``, for events that were scored."""
         recalling = {loop.predict_event: loop.recall_prediction, loop.score_event: loop.recall_score}
         return self._explain(specialise(loop.play, self._asking | recalling))
+
+    @cached_property
+    def play_group(self) -> Kernel:
+        """``play``, for events that are decided on together."""
+        return self._explain(specialise(group.play_group, self._asking))
 
     def _explain(self, function: Kernel) -> Kernel:
         return explain_failures(function, self._names) if self._references else function

@@ -50,12 +50,12 @@ def iso(seconds: float) -> str:
 def span(seconds: float) -> str:
     """A time that passed, as one says it.
 
-    >>> span(40.2), span(870), span(9000), span(200_000), span(1e8)
-    ('40 seconds', '14 minutes', '2.5 hours', '2.3 days', '3.2 years')
+    >>> span(40.2), span(870), span(9000), span(604_800), span(1e8)
+    ('40 seconds', '14 minutes', '2.5 hours', '7 days', '3.2 years')
     """
     if seconds < 90.0:
         return f"{seconds:.0f} seconds"
     if seconds < 1.5 * HOUR:
         return f"{seconds / MINUTE:.0f} minutes"
     unit, name = (HOUR, "hours") if seconds < 2 * DAY else (DAY, "days") if seconds < YEAR else (YEAR, "years")
-    return f"{seconds / unit:.1f} {name}"
+    return f"{seconds / unit:.1f}".removesuffix(".0") + f" {name}"

@@ -14,6 +14,7 @@ from askance.features.kinds import check_features
 from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
 from askance.live.access.company import OidcSettings, read_oidc
+from askance.live.access.mail import MailSettings, read_mail
 from askance.live.display.fields import Display, read_display
 from askance.live.display.instructions import Instructions, read_instructions
 from askance.live.engine.label_space import MOST_LABELS, SEPARATOR, LabelSpace, label_space
@@ -31,7 +32,8 @@ where there are more than two: 18 MB for two classes, 3.5 MB for each of several
 MOST_ANSWERS = 25  # to one question
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
-LATER_SETTINGS = ("na_values", "load", "label_sets")  # of the model, that stores from before do not have
+LATER_SETTINGS = ("na_values", "load", "labels", "added", "since", "label_sets")
+"""Of the model, that stores from before do not have."""
 RATE, AUDIT_SHARE = 0.05, 0.05  # of the events asked about, and of these a random sample
 
 
@@ -50,8 +52,19 @@ class ModelSettings:
     """What counts as missing besides the usual words."""
     load: str = ""
     """The model file that it starts from, which then says everything but classes and fields."""
+    labels: list[str] = field(default_factory=list)
+    """Every label that there ever was, by its place in the log, where these are not the classes; see ``scheme``."""
+    added: list[str] = field(default_factory=list)
+    """Those of the labels that were added later: no cold start waits for them."""
+    since: int = 0
+    """The entry of the log since which classes and kinds of fields are these; 0: from the beginning."""
     label_sets: bool = False
     """Whether an event has any number of the classes rather than one."""
+
+    @property
+    def places(self) -> list[str]:
+        """The labels by their places in the log, which they keep for ever."""
+        return self.labels or self.classes
 
     def document(self) -> str:
         """All of it, as one line that is the same for the same settings, in whatever version they are written down."""
@@ -159,6 +172,7 @@ class Config:
     display: Display = field(default_factory=Display)
     webhooks: tuple[Webhook, ...] = ()
     oidc: OidcSettings | None = None
+    mail: MailSettings | None = None
     label_separator: str = SEPARATOR
     """What stands between the labels of a set in a text, such as a cell of a CSV file."""
     folder: Path = field(default=Path("."), compare=False)
@@ -167,8 +181,7 @@ class Config:
     @property
     def labels(self) -> LabelSpace:
         """What labels are."""
-        places = {label: place for place, label in enumerate(self.model.classes)}
-        return label_space(self.model.classes, places, self.model.label_sets, self.label_separator)
+        return label_space(self.model.places, self.classes, self.model.label_sets, self.label_separator)
 
 
 def default_hash_bits(algorithm: str, n_classes: int, label_sets: bool = False) -> int:
@@ -214,7 +227,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
     """A configuration from parsed TOML."""
     known = {
         "name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions",
-        "display", "webhooks", "oidc", "label_sets", "label_separator",
+        "display", "webhooks", "oidc", "mail", "label_sets", "label_separator",
     }  # fmt: skip
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
@@ -248,6 +261,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         display=read_display(_table(document, "display")),
         instructions=read_instructions(_table(document, "instructions"), document["classes"]),
         oidc=read_oidc(_table(document, "oidc"), folder),
+        mail=read_mail(_table(document, "mail"), folder),
         webhooks=read_webhooks(document.get("webhooks", []), folder),
         folder=folder,
     )

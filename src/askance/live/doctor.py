@@ -11,7 +11,7 @@ from askance.live.dashboard.stored_counts import are_right
 from askance.live.engine.checkpoints import OtherSettings, checkpoints, read_checkpoint, stored_start
 from askance.live.engine.quarantine import examine, remarks
 from askance.live.engine.rebuild import compare
-from askance.live.engine.state import check_model
+from askance.live.engine.stored_settings import read_settings
 from askance.live.problems import StartError
 from askance.live.store.database import Database, Session
 from askance.live.store.integrity import find_damage
@@ -31,7 +31,7 @@ def examine_store(database: Database, config: Config, deep: bool = False) -> lis
     with database.read() as session:
         findings += find_damage(session) + _counts(session) + examine(session)
         try:
-            check_model(session, config)
+            config, _ = read_settings(session, config)
             stored_start(session, config)
         except StartError as error:
             return [*findings, str(error)]

@@ -25,7 +25,7 @@ from askance.live.cluster.front import FrontService
 from askance.live.cluster.gateway import Gateway
 from askance.live.cluster.standby import Announcement, Standby
 from askance.live.config import Config, ServerSettings, is_postgres
-from askance.live.engine.state import check_model
+from askance.live.engine.stored_settings import read_settings
 from askance.live.engine.thread import Engine
 from askance.live.http.protocol import options
 from askance.live.http.proxies import Proxies
@@ -127,7 +127,7 @@ def check_standby(configs: Sequence[Config]) -> None:
         database = open_store(config.store)
         try:
             with database.read() as session:
-                check_model(session, config)
+                read_settings(session, config)
                 exist = bool(read_tokens(session))
         finally:
             database.close()

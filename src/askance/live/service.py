@@ -54,6 +54,8 @@ CSP = (
 )
 STORE = b"askance-store"
 """The header in which a page says which store it speaks to."""
+CLASSES = b"askance-classes"
+"""The header in which every answer says since which entry of the log the classes are as they are."""
 READERS = 4
 WORKERS = 2  # threads that read and check large bodies, and as many that encode large responses
 LARGE_BODIES, LARGE_BODIES_OF_ONE = 16, 4  # of the largest size, in memory at the same time
@@ -207,6 +209,9 @@ class Service:
         """Know the tokens, people and sessions of now."""
         await asyncio.get_running_loop().run_in_executor(self.readers, self.keys.refresh)
 
+    async def refresh_classes(self) -> None:
+        """Know the classes of now; the process that owns the model does."""
+
     async def note_seen(self) -> None:
         """Store which people were here lately."""
         if seen := self.keys.take_seen():
@@ -283,6 +288,7 @@ class Service:
         response.raw_headers.extend(self._security)
         if scope["path"].startswith(("/v1/", "/metrics")):
             response.raw_headers.append((b"cache-control", b"no-store"))
+            response.raw_headers.append((CLASSES, b"%d" % self.engine.state.scheme.seq))
         if response.status_code == 413:
             response.raw_headers.append((b"connection", b"close"))
         self.metrics.count_request(scope["method"], name, response.status_code, time.perf_counter() - began)

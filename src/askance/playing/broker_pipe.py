@@ -21,6 +21,7 @@ import select
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ IDLE = 0.5
 """Seconds that a read waits for a message."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between attempts to reach a broker."""
+START_PATIENCE = 60.0
+"""Seconds for a broker that was just started to find its streams."""
 
 
 class BrokerPipe:
@@ -75,6 +78,7 @@ class BrokerPipe:
     ) -> None:
         self._pipe, self._source, self._sink, self._path = pipe, source, sink, path
         self._encode, self._complain = encode, complain
+        self._goes_on = BROKER in pipe.about
         kept = pipe.about.get(BROKER) or {"source": source.name}
         if kept["source"] != source.name:
             raise InvalidParameter(
@@ -93,6 +97,19 @@ class BrokerPipe:
         """Connect."""
         self._position = self._source.open(self._position)
         self._sink.open(self._series)
+
+    def begin(self, signals: StopSignals) -> bool:
+        """Connect; whether no signal came before that.
+
+        A new pipe says at once what is wrong. One that goes on has seen its stream, and is often started again together
+        with the broker: it waits for one that cannot be reached, and a minute for what is not found there."""
+        try:
+            self.open()
+        except AskanceError as error:
+            if not self._goes_on:
+                raise
+            return self._reconnect(error, signals, time.monotonic() + START_PATIENCE)
+        return True
 
     def run(self, signals: StopSignals) -> None:
         """Read, answer, save, publish, commit, until a signal comes; a broker that is lost is waited for."""
@@ -156,8 +173,10 @@ class BrokerPipe:
             self._holds_published = True
         self._source.commit(self._position)
 
-    def _reconnect(self, error: AskanceError, signals: StopSignals) -> None:
-        """Try again and again to reach the brokers, until a signal comes."""
+    def _reconnect(self, error: AskanceError, signals: StopSignals, until: float = inf) -> bool:
+        """Try again and again to reach the brokers, until a signal comes; whether they are reached.
+
+        ``until`` is when one that answers must have what is wanted of it."""
         self._complain(f"{error} Trying again.")
         pause = FIRST_PAUSE
         while not select.select([signals.descriptor], [], [], pause)[0]:
@@ -167,12 +186,15 @@ class BrokerPipe:
             try:
                 self.open()
             except AskanceError as still:  # also a stream that a broker does not find while it starts
+                if not isinstance(still, Unreachable) and time.monotonic() >= until:
+                    raise
                 if str(still) != str(error):
                     error = still
                     self._complain(f"{error} Trying again.")
                 continue
             self._complain(f"{self._source.name} is reached again.")
-            return
+            return True
+        return False
 
 
 def find_saved(path: str | os.PathLike[str], spec: AlgorithmSpec | None, budget: Any) -> Model | None:

@@ -15,7 +15,16 @@ from askance.metrics.summary import position_of
 from askance.quality import scored
 from askance.quality.anytime import ConfidenceSequence, rectangle
 from askance.quality.ask_bins import ASK_BINS, NEVER
-from askance.quality.bins import BINS_PER_EXPONENT, BINS_PER_SIDE, LOWEST_TOP, SCORE_BINS, score_bin
+from askance.quality.bins import (
+    BINS_PER_EXPONENT,
+    BINS_PER_SIDE,
+    LOWEST_TOP,
+    SCORE_BINS,
+    Integers,
+    score_bin,
+    score_bins,
+    top_exponent,
+)
 from askance.quality.classes import ConfusionMatrix, averages
 from askance.quality.mistakes import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
 from askance.quality.result import Estimate, Quality
@@ -77,8 +86,24 @@ class Ledger:
             self.raise_top(exponent)
         return predicted_class * SCORE_BINS + score_bin(key, self.top)
 
+    def add_events(self, rows: Integers) -> None:
+        """Count several events by their ``EventNumbers`` (see ``recent``), a row each, none of them answered yet."""
+        place, key, ask_bin, _, chance_bin, chance_units, scored, asked, _ = rows.T
+        is_asked = asked.astype(np.bool_)
+        if self.settings.score_bins > 1:
+            self.raise_top(max(self.top, top_exponent(key)))
+            place = place * SCORE_BINS + score_bins(key, self.top)
+        self.counts.add_events(place, ask_bin, is_asked)
+        self.scored += int(scored.sum())
+        if len(rows) and chance_bin[0] >= 0:  # then all of them have one
+            self.by_probability.add_events(chance_bin, ask_bin, is_asked)
+            np.add.at(self.expected, chance_bin, chance_units)
+            self.probable += len(rows)
+
     def raise_top(self, exponent: int) -> None:
         """Move the bins down to make room for larger scores; the smallest ones then share the bin of zero."""
+        if exponent == self.top:
+            return
         steps = np.arange(SCORE_BINS) - BINS_PER_SIDE
         lower = np.maximum(np.abs(steps) - (exponent - self.top) * BINS_PER_EXPONENT, 0)
         moved = BINS_PER_SIDE + np.where(steps > 0, lower, -lower)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from askance.metrics.probability import calibration_bins
 from askance.quality.arrays import fill_ledger
-from askance.quality.ledger import EstimateSettings, Ledger
+from askance.quality.bins import Integers, as_scores, ask_bins_of, score_keys, unasked_weights
+from askance.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
 
 
 class EventNumbers(NamedTuple):
@@ -27,7 +30,38 @@ class EventNumbers(NamedTuple):
     """-1 as long as there is no answer."""
 
 
-TRUTH = EventNumbers._fields.index("truth")
+ASKED, TRUTH = (EventNumbers._fields.index(name) for name in ("asked", "truth"))
+
+
+def read_columns(
+    predicted_class: Integers,
+    probabilities: Sequence[float],
+    asked: Sequence[bool],
+    probabilities_positive: Sequence[float] | None,
+    n_classes: int,
+) -> Integers | None:
+    """The ``EventNumbers`` of several events, a row each; None if one of them cannot be counted."""
+    ask, is_asked = np.array(probabilities, np.float64), np.array(asked, np.bool_)
+    if not ((ask >= 0.0) & (ask <= 1.0) & ((ask > 0.0) | ~is_asked)).all():
+        return None
+    rows = np.zeros((len(ask), len(EventNumbers._fields)), np.int64)
+    ask_bin = ask_bins_of(ask)
+    key: Any = 0
+    chance_bin: Any = -1
+    chance_units: Any = 0
+    is_scored = n_classes == 2 and probabilities_positive is not None
+    if is_scored:
+        chance = np.array(probabilities_positive, np.float64)
+        if not ((chance >= 0.0) & (chance <= 1.0)).all():
+            return None
+        key = score_keys(as_scores(chance))
+        chance_bin, chance_units = calibration_bins(chance), np.rint(chance * PROBABILITY_UNIT).astype(np.int64)
+    columns: tuple[Any, ...] = (
+        predicted_class, key, ask_bin, unasked_weights(ask, ask_bin), chance_bin, chance_units, is_scored, is_asked, -1
+    )  # fmt: skip
+    for place, column in enumerate(columns):
+        rows[:, place] = column
+    return rows
 
 
 class Recent:
@@ -39,6 +73,11 @@ class Recent:
 
     def add(self, number: int, event_row: EventNumbers) -> None:
         self.rows[number % self.size] = event_row
+
+    def add_rows(self, number: int, rows: Integers) -> None:
+        """Several events, the first with this number."""
+        rows = rows[-self.size :] if (left_out := max(len(rows) - self.size, 0)) else rows
+        self.rows[(number + left_out + np.arange(len(rows))) % self.size] = rows
 
     def answer(self, number: int, count: int, truth: int) -> None:
         """Note the answer to event ``number``, of ``count`` so far, if it is still in the window."""

@@ -38,6 +38,11 @@ class StratumCounts:
         if asked:
             self.asked[place, ask_bin] += 1
 
+    def add_events(self, place: Integers, ask_bin: Integers, asked: NDArray[np.bool_]) -> None:
+        """``add_event`` for several."""
+        np.add.at(self.events, (place, ask_bin), 1)
+        np.add.at(self.asked, (place[asked], ask_bin[asked]), 1)
+
     def add_answer(self, truth: int, place: int, ask_bin: int, unasked: int, sign: int = 1) -> None:
         """Count an answer; ``sign`` -1 takes one back."""
         at = (truth, place, ask_bin)

@@ -247,6 +247,40 @@ def walk_people(serve, visit, **options):
     yield page, "a link that was used"
 
 
+def walk_classes(serve, visit, **options):
+    """Classes and fields, what a change would do, and what came of it."""
+    service = open_shop(serve, classes=LONG_CLASSES[:3])
+    page = visit(service, "/classes", **options).page
+    page.wait_for_selector(".person")
+    page.wait_for_selector(".field-list select")
+    yield page, "the classes"
+    page.fill("#label", HOSTILE_NAMES[0])
+    page.fill("#name", LONG_WORD)
+    page.click("#add button")
+    page.wait_for_selector("#sure[open]")
+    yield page, "what a new class would do"
+    page.click("#sure [value=yes]")
+    page.locator("#done", has_text="Changed.").wait_for()
+    yield page, "a class that was added"
+    page.click(f"[aria-label='Rename: {LONG_CLASSES[0]}']")
+    page.wait_for_selector("#rename[open]")
+    yield page, "another name"
+    page.fill("#new-name", HOSTILE_NAMES[1])
+    page.click("#rename [value=yes]")
+    page.wait_for_selector("#sure[open]")
+    page.click("#sure [value=yes]")
+    page.locator(".person h2", has_text=HOSTILE_NAMES[1]).wait_for()
+    page.click(f"[aria-label='Retire: {LONG_CLASSES[1]}']")
+    page.wait_for_selector("#sure[open]")
+    page.click("#sure [value=yes]")
+    page.wait_for_selector(f"[aria-label='Restore: {LONG_CLASSES[1]}']")
+    yield page, "a class that is retired"
+    page.fill("#label", LONG_CLASSES[2])
+    page.click("#add button")
+    page.wait_for_selector("#problem:visible")
+    yield page, "a class that is there already"
+
+
 WALKS = [
     walk_questions,
     walk_label_page,
@@ -255,4 +289,5 @@ WALKS = [
     walk_instructions,
     walk_review,
     walk_people,
+    walk_classes,
 ]

@@ -64,7 +64,7 @@ def test_the_focus_is_visible_wherever_it_goes_and_goes_down_the_page(serve, vis
     service = open_shop(serve, classes=["ham", "spam"])
     annotator = visit(service)
     annotator.sees_question()
-    stops = press_tab(annotator.page, 18)  # once around, beginning at the question
+    stops = press_tab(annotator.page, 19)  # once around, beginning at the question
     assert [stop["name"] for stop in stops if not stop["isVisible"]] == []
     top = [stop["name"] for stop in stops].index("skip")
     stops = stops[top:] + stops[:top]

@@ -2,8 +2,11 @@
 
 from urllib.parse import quote, urlencode, urlsplit
 
+import pytest
 from tests.live.pages.content import HOSTILE, hostile_events
 from tests.live.pages.network import Reply
+
+pytestmark = pytest.mark.hostile
 
 CLASSES = [
     "<img src=/stolen onerror=alert(1)>",
@@ -65,6 +68,26 @@ def test_nothing_in_the_settings_or_an_address_runs(serve, visit):
     annotator.press("3")
     annotator.badge("saved")
     assert annotator.page.locator(".choice").all_inner_texts()[0].endswith(CLASSES[0])
+    page = annotator.open("/classes")
+    page.locator(".person").nth(len(CLASSES) - 1).wait_for()
+    assert page.locator(".person h2").all_inner_texts() == list(CLASSES)
+    page.fill("#label", HOSTILE[0])
+    page.fill("#name", HOSTILE[1])
+    page.click("#add button")
+    page.locator("#sure h2", has_text=HOSTILE[1]).wait_for()
+    assert HOSTILE[0] in page.inner_text("#effects")
+    page.click("#sure [value=yes]")
+    page.locator(".person h2", has_text=HOSTILE[1]).wait_for()
+    page.get_by_role("button", name=f"Rename: {HOSTILE[1]}", exact=True).click()
+    page.fill("#new-name", HOSTILE[2])
+    page.click("#rename [value=yes]")
+    page.locator("#effects", has_text=HOSTILE[2]).wait_for()
+    page.click("#sure [value=yes]")
+    page.locator(".person h2", has_text=HOSTILE[2]).wait_for()
+    for path in ("/label", "/review", "/"):
+        page = annotator.open(path)
+        page.wait_for_selector("#stage .item, #new-label, .tile")
+    check(annotator)
     for address in ("javascript:alert(6)", "//example.org", '/"><script>alert(7)</script>', "<svg onload=alert(8)>"):
         annotator.open(f"/login?next={address}")
         assert annotator.page.locator("input[name=next]").get_attribute("value").startswith("/")

@@ -6,10 +6,13 @@ from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
 from tests.patience import PATIENCE
 
 from askance.live import routes
 from askance.live.http.routing import ROUTES
+
+pytestmark = pytest.mark.hostile
 
 PAGE = """<!doctype html><title>elsewhere</title><a id="link" href="{url}/label">a question for you</a>
 <form id="form" method="post" action="{url}{path}"><input name="token" value="{token}"></form>"""

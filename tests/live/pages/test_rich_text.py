@@ -5,6 +5,8 @@ from tests.live.pages.content import HOSTILE
 from tests.live.pages.test_accessibility import violations_of
 from tests.live.pages.test_hostile import check
 
+pytestmark = pytest.mark.hostile
+
 BODY = """The lamp **has not arrived**, and *nobody* answers at `+49 30 1234`.
 Order 7*7*7 of snake_case, ** not bold **.
 

@@ -17,12 +17,12 @@ from starlette.responses import Response
 from askance.live.cluster.messages import ForwardedEvent, ForwardedRequest, ForwardedResponse, Outcomes, PackedProblem
 from askance.live.cluster.owner_client import OwnerClient
 from askance.live.config import Config
-from askance.live.engine.state import check_model
+from askance.live.engine.stored_settings import last_change, read_settings
 from askance.live.engine.thread import Engine
 from askance.live.exchange.received import ReceivedEvent
 from askance.live.http.routing import ItemResult, Request, Route
 from askance.live.service import Service
-from askance.live.store.database import Database
+from askance.live.store.database import Database, Session
 
 
 class FrontService(Service):
@@ -30,8 +30,8 @@ class FrontService(Service):
 
     def __init__(self, config: Config, database: Database) -> None:
         with database.read() as session:
-            check_model(session, config)
-        self.owner = OwnerClient(database, config)
+            settings = read_settings(session, config)
+        self.owner = OwnerClient(database, config, settings)
         # Routes that are answered anywhere use of an engine what the client has, too: names, clock, and transactions.
         super().__init__(config, database, cast(Engine, self.owner))
 
@@ -40,6 +40,18 @@ class FrontService(Service):
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         return [*super().tasks(), self.owner.stay_connected()]
+
+    async def refresh_keys(self) -> None:
+        """Know the tokens, people and sessions of now, and the classes."""
+        await super().refresh_keys()
+        await self.refresh_classes()
+
+    async def refresh_classes(self) -> None:
+        def look(session: Session) -> None:
+            if last_change(session) != self.owner.state.scheme.seq:
+                self.owner.state.use_scheme(*read_settings(session, self.config))
+
+        await self.read(look)
 
     async def ingest(self, events: list[ReceivedEvent]) -> list[ItemResult]:
         """Let the owner decide on events. A repetition does no harm, since all of them have ids by now."""

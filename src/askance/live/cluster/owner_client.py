@@ -16,6 +16,7 @@ import askance
 from askance.live.access.auth import await_turn
 from askance.live.clock import Clock
 from askance.live.cluster.messages import (
+    PROTOCOL,
     Call,
     Hello,
     OwnerStatus,
@@ -30,13 +31,15 @@ from askance.live.cluster.messages import (
 from askance.live.cluster.registry import OwnerRow, read_owner
 from askance.live.config import Config
 from askance.live.engine.jobs import Work
-from askance.live.engine.label_space import LabelSpace, label_space
+from askance.live.engine.scheme import SchemeState
+from askance.live.engine.stored_settings import StoredSettings
 from askance.live.problems import Problem
 from askance.live.store.database import PATIENCE, PAUSE, Database, StoreAway, StoreError
 
 log = logging.getLogger("askance")
 CONNECT_SECONDS = 2.0
 STATUS_EVERY, STATUS_SECONDS = 1.0, 4.0  # an owner that says nothing for so long is called no more
+NO_OWNER = "no process owns the model now"
 ELSEWHERE = ("no_owner", "stopping")
 """Codes by which an owner says that it has not done, and will not do, what it was called for."""
 
@@ -47,19 +50,12 @@ class LinkLost(ConnectionError):
     """The connection broke after a call was sent: whether it was done is not known."""
 
 
-class FrontState:
+class FrontState(SchemeState):
     """What a front knows of a stream: no model, and no count of what is under way."""
 
-    def __init__(self, config: Config, clock: Clock, store: str) -> None:
-        self.config, self.clock, self.store = config, clock, store
-        self.classes = list(config.model.classes)
-        self.place_of = {label: place for place, label in enumerate(self.classes)}
-
-    @property
-    def labels(self) -> LabelSpace:
-        """What labels are."""
-        config = self.config
-        return label_space(self.classes, self.place_of, config.model.label_sets, config.label_separator)
+    def __init__(self, settings: StoredSettings, clock: Clock, store: str) -> None:
+        self.clock, self.store = clock, store
+        self.use_scheme(*settings)
 
 
 class Link:
@@ -106,14 +102,14 @@ class Link:
 class OwnerClient:
     """What a front has in place of an engine; what needs no model is written by the front itself."""
 
-    def __init__(self, database: Database, config: Config) -> None:
+    def __init__(self, database: Database, config: Config, settings: StoredSettings) -> None:
         self.database, self.config = database, config
         self.clock = Clock()
         with database.read() as session:
             store = str(session.value("SELECT value FROM meta WHERE name = 'store'") or "")
-        self.state = FrontState(config, self.clock, store)
+        self.state = FrontState(settings, self.clock, store)
         self.status: OwnerStatus | None = None
-        self.trouble = "no process owns the model yet"
+        self.trouble = NO_OWNER
         self._link: Link | None = None
         self._linked = asyncio.Event()
         self._reader = ThreadPoolExecutor(1, "askance-registry")
@@ -162,13 +158,14 @@ class OwnerClient:
     async def _connect(self) -> Link:
         owner = await asyncio.get_running_loop().run_in_executor(self._reader, self._find)
         if owner is None or not owner.address:
-            raise ConnectionError("no process owns the model now")
+            raise ConnectionError(NO_OWNER)
         host, _, port = owner.address.rpartition(":")
         async with asyncio.timeout(CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
             try:
                 challenge = await read_message(reader)
-                write_message(writer, Hello(self.state.store, askance.__version__, prove(owner.secret, challenge)))
+                proof = prove(owner.secret, challenge)
+                write_message(writer, Hello(self.state.store, PROTOCOL, askance.__version__, proof))
                 refusal = decode(await read_message(reader), Welcome).refusal
                 if refusal:
                     raise ConnectionError(refusal)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from askance.live.engine.state import UPSERT
 from askance.live.store.database import Session
+from askance.live.store.rows import UPSERT_META
 
 NAME = "owner"
 HUNG = 6.0  # seconds without a heartbeat after which an owner that still holds the lock is cut off
@@ -54,7 +54,7 @@ def publish_owner(session: Session, address: str, secret: str, version: str) -> 
     epoch = 1 if before is None else before.epoch + 1
     backend, beat = session.all("SELECT pg_backend_pid(), extract(epoch from clock_timestamp())::float8")[0]
     row = OwnerRow(address, epoch, secret, version, backend, beat)
-    session.execute(UPSERT, (NAME, json.dumps(row._asdict())))
+    session.execute(UPSERT_META, (NAME, json.dumps(row._asdict())))
     return epoch
 
 
@@ -62,7 +62,7 @@ def withdraw_owner(session: Session, epoch: int) -> None:
     """Say that nobody takes calls, unless another does by now."""
     row = read_owner(session)
     if row is not None and row.epoch == epoch:
-        session.execute(UPSERT, (NAME, json.dumps(row._replace(address="", secret="")._asdict())))
+        session.execute(UPSERT_META, (NAME, json.dumps(row._replace(address="", secret="")._asdict())))
 
 
 def beat(session: Session, epoch: int, backend: int) -> bool:

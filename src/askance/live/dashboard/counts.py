@@ -17,6 +17,7 @@ CHECKSUM = "checksum"
 COUNTED = (
     "events", "asks", "audits", "answers", "skips", "expired", "learned", "corrections", "quarantined", "replayed",
 )  # fmt: skip
+BY_CLASS = ("predicted", "labeled")
 
 
 def empty_counts(n_classes: int) -> dict[str, Any]:
@@ -24,8 +25,7 @@ def empty_counts(n_classes: int) -> dict[str, Any]:
     counts: dict[str, Any] = dict.fromkeys(COUNTED, 0)
     return {
         **counts,
-        "predicted": [0] * n_classes,
-        "labeled": [0] * n_classes,
+        **{name: [0] * n_classes for name in BY_CLASS},
         "margin": 0.0,
         "probability": 0.0,
         "open": None,
@@ -39,28 +39,44 @@ def minutes_between(session: Session, first: int, last: int, n_classes: int) -> 
 
 
 def read_counts(document: Any, n_classes: int) -> dict[str, Any] | None:
-    """Stored counts; None where they are damaged: they are shown, and decide nothing."""
+    """Stored counts, with room for classes that were added since; None where they are damaged: they are shown, and
+    decide nothing."""
     counts = empty_counts(n_classes)
     try:
         counts |= json.loads(document)
         checksum = counts.pop(CHECKSUM, None)
-        if checksum not in (None, _checksum(counts)):
+        if checksum not in (None, _checksum(_text(counts))):
             return None
-        sound = all(_is_number(counts[name]) for name in (*COUNTED, "margin", "probability")) and all(
-            len(counts[name]) == n_classes and all(map(_is_number, counts[name])) for name in ("predicted", "labeled")
+        were_two = all(len(counts[name]) >= 2 for name in BY_CLASS)  # no stream has fewer
+        pad_counts(counts, n_classes)
+        sound = (
+            were_two
+            and all(_is_number(counts[name]) for name in (*COUNTED, "margin", "probability"))
+            and all(len(counts[name]) == n_classes and all(map(_is_number, counts[name])) for name in BY_CLASS)
         )
     except (TypeError, ValueError, RecursionError):
         sound = False
     return counts if sound else None
 
 
+def pad_counts(counts: dict[str, Any], n_classes: int) -> None:
+    """Give counts by class a place for each of so many: a label keeps its place, and new ones come last."""
+    for name in BY_CLASS:
+        counts[name] = counts[name] + [0] * (n_classes - len(counts[name]))
+
+
 def write_counts(counts: dict[str, Any]) -> str:
     """Counts as they are stored, with a checksum by which ``read_counts`` knows damaged ones."""
-    return json.dumps({**counts, CHECKSUM: _checksum(counts)})
+    text = _text(counts)
+    return f'{text[:-1]}, "{CHECKSUM}": {_checksum(text)}}}'
 
 
-def _checksum(counts: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(counts, sort_keys=True).encode())
+def _text(counts: dict[str, Any]) -> str:
+    return json.dumps(counts, sort_keys=True)
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def _is_number(value: Any) -> bool:
@@ -73,7 +89,7 @@ def add_up(session: Session, n_classes: int) -> dict[str, Any]:
     for _, counts in minutes_between(session, 0, LAST_MINUTE, n_classes):
         for name in (*COUNTED, "margin", "probability"):
             totals[name] += counts[name]
-        for name in ("predicted", "labeled"):
+        for name in BY_CLASS:
             totals[name] = [before + more for before, more in zip(totals[name], counts[name], strict=True)]
     return totals
 

@@ -127,7 +127,7 @@ class EngineCollector(Collector):
             yield CounterMetricFamily(f"askance_{name}", help_text, value=totals[name])
         predicted = CounterMetricFamily("askance_predicted", "Events by predicted class.", labels=["label"])
         labeled = CounterMetricFamily("askance_labeled", "Answers by class.", labels=["label"])
-        for label, n_predicted, n_labeled in zip(state.classes, totals["predicted"], totals["labeled"], strict=True):
+        for label, n_predicted, n_labeled in zip(state.classes, totals["predicted"], totals["labeled"], strict=False):
             predicted.add_metric([label], n_predicted)
             labeled.add_metric([label], n_labeled)
         yield predicted

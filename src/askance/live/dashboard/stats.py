@@ -70,7 +70,9 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "title": service.config.title,
         "version": askance.__version__,
         "uptime": round(service.uptime(), 1),
-        "classes": state.config.classes,
+        "classes": state.shown,
+        "retired": state.scheme.retired,
+        "names": state.scheme.names,
         "label_sets": describe_label_sets(state),
         "algorithm": state.learner.algorithm,
         "paused": state.paused,
@@ -127,8 +129,9 @@ def _quarantine(session: Session, state: EngineState) -> dict[str, Any]:
 
 
 def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
-    """Values by class, from the order of the model to that of the settings."""
-    return {label: values[state.place_of[label]] for label in state.config.classes}
+    """Values by class, from the order of their places to that of the pages; one that was added just now has none."""
+    places = ((label, state.place_of[label]) for label in state.shown)
+    return {label: values[place] if place < len(values) else 0 for label, place in places}
 
 
 def _queue(session: Session, counts: DashboardCounts, now: float) -> dict[str, Any]:
@@ -233,7 +236,7 @@ def baseline(quality: Quality) -> dict[str, Any]:
 
 def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
     """Truth by prediction: over the audits, and over all labels; of label sets, by yes and no."""
-    names = [NO, YES] if state.labels.are_sets else state.config.classes
+    names = [NO, YES] if state.labels.are_sets else state.shown
     shown = {place if state.labels.are_sets else state.place_of[name]: place for place, name in enumerate(names)}
 
     def table(**wanted: Any) -> list[list[int]]:

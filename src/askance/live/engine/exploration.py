@@ -4,7 +4,8 @@
                 days are those of the events' receipt
     explore     the least probability of any event: what is asked because of it is a random sample of the stream
 
-    cold start  until every class was seen: explored much, less the more of these questions wait for their answer
+    cold start  until every class of the beginning was seen: explored much, less the more of these questions wait for
+                their answer
     audit       then: with the probability that makes the sample the wanted share of all questions
     uncertain   whatever the query rule chose beyond that, once every class was seen
 
@@ -15,17 +16,33 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from askance.budgets import Budget, Rate, Unlimited
 from askance.learner.auto.decaying_rate import HEAD
-from askance.learner.trace import Decision
+from askance.learner.group import Exploring
 from askance.live.config import AskingSettings
+
+if TYPE_CHECKING:
+    from askance.live.engine.learner import Recorded
 
 COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
 COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter
 LEAST_COLD = 0.001
 MEMORY = 1_000  # events over which the share of questions is averaged
+
+
+def cold_levels() -> np.ndarray:
+    """The least probability of the cold start by the number of open questions, until it falls no more."""
+    levels: list[float] = []
+    while not levels or levels[-1] > LEAST_COLD:
+        levels.append(max(LEAST_COLD, (1.0 + len(levels) / COLD_PATIENCE) ** -2))
+    return np.array(levels)
+
+
+COLD_LEVELS, NO_LEVELS = cold_levels(), np.empty(0)
 
 
 def budget_of(settings: AskingSettings) -> Budget:
@@ -56,29 +73,35 @@ class Exploration:
         """Whether a class was never seen."""
         return 0 in self.class_counts
 
-    @property
-    def level(self) -> float:
-        """The least probability with which the next event is asked about."""
-        if self.is_cold:
-            waiting = max(0, self.cold_asked - self.cold_answered)
-            return max(LEAST_COLD, (1.0 + waiting / COLD_PATIENCE) ** -2)
-        return min(1.0, self.settings.audit * self.share)
+    def as_arrays(self) -> Exploring:
+        """How much the next events are explored, for the classifier to go by and to move on."""
+        return Exploring(
+            COLD_LEVELS if self.is_cold else NO_LEVELS, np.array([self.cold_asked - self.cold_answered]),
+            np.array([self.share]), self.settings.audit, float(MEMORY),
+        )  # fmt: skip
 
-    def count_decision(self, decision: Decision) -> str:
-        """Take a decision in; why the event is asked about, if it is."""
-        if self.is_cold:
-            self.cold_asked += decision.asked
-        elif decision.probability > 0.0:  # else the budget is spent
-            self.share += (decision.probability - self.share) / MEMORY
-        if not decision.asked:
-            return ""
-        return COLD_START if self.is_cold else AUDIT if decision.audit else UNCERTAIN
+    def follow(self, moved: Exploring) -> None:
+        """Take in what was decided since ``as_arrays``: no answer came in between."""
+        self.cold_asked = moved.waiting.item() + self.cold_answered
+        self.share = moved.mean.item()
 
-    def count_answer(self, label: int) -> None:
-        """An answer was learned."""
+    def count_recorded(self, recorded: Recorded) -> None:
+        """Take in what was decided when an event of the log came, instead of what is decided on it now."""
+        if self.is_cold:
+            self.cold_asked += recorded.asked
+        elif recorded.probability > 0.0:  # else the budget was spent
+            self.share += (recorded.probability - self.share) / MEMORY
+
+    def why(self, is_audit: bool) -> str:
+        """Why an event is asked about."""
+        return COLD_START if self.is_cold else AUDIT if is_audit else UNCERTAIN
+
+    def count_answer(self, place: int | None) -> None:
+        """An answer was learned; the place of its class among those of the beginning, if it is one."""
         if self.is_cold:
             self.cold_answered += 1
-        self.class_counts[label] += 1
+        if place is not None:
+            self.class_counts[place] += 1
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "settings": self.settings.document()}

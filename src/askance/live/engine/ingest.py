@@ -13,7 +13,7 @@ from askance.errors import AskanceError
 from askance.features.rows import FieldError, flatten
 from askance.live.engine.exploration import AUDIT, COLD_START
 from askance.live.engine.label_space import known_of
-from askance.live.engine.learner import Incoming
+from askance.live.engine.learner import Decided, Incoming
 from askance.live.engine.quarantine_state import is_quarantined
 from askance.live.engine.state import EngineState
 from askance.live.exchange.received import ReceivedEvent, as_json, digest_of
@@ -97,7 +97,9 @@ def take_in(
     asks: list[AskRow] = []
     widened: list[WidenedRow] = []
     n_questions = 0
-    for event, decided in zip(events, state.learner.decide(incoming, state.seq), strict=True):
+    outcomes = state.learner.decide(incoming, state.seq)
+    _count(state, [decided for decided in outcomes if not isinstance(decided, AskanceError)])
+    for event, decided in zip(events, outcomes, strict=True):
         if isinstance(decided, AskanceError):
             new[event.id] = decided
             continue
@@ -125,7 +127,6 @@ def take_in(
         )  # fmt: skip
         rows.append(row)
         new[event.id] = describe_event(state, row, chances)
-        _count(state, decided)
     if rows:
         session.many(INSERT, rows)
         state.log_hash.add("events", rows)
@@ -194,12 +195,17 @@ def _outcome(
     return first if isinstance(first, Problem) or is_quarantined(first) else {**first, "duplicate": True}
 
 
-def _count(state: EngineState, decided: Any) -> None:
-    state.count_class("predicted", decided.predicted)
-    margin = state.labels.margin(decided.probabilities)
+def _count(state: EngineState, decided: list[Decided]) -> None:
+    """Count what was predicted, and how surely."""
+    labels = state.labels
     for counts in (state.counts, state.totals):
-        counts["margin"] += margin
-        counts["probability"] += decided.probability
+        of_class, margin, probability = counts["predicted"], counts["margin"], counts["probability"]
+        for item in decided:
+            for place in labels.places(item.predicted):
+                of_class[place] += 1
+            margin += labels.margin(item.probabilities)
+            probability += item.probability
+        counts["margin"], counts["probability"] = margin, probability
 
 
 def describe_event(state: EngineState, row: EventRow | StoredEvent, chances: list[float]) -> dict[str, Any]:
@@ -208,7 +214,7 @@ def describe_event(state: EngineState, row: EventRow | StoredEvent, chances: lis
         "id": row.id,
         "seq": row.seq,
         "label": state.labels.show(row.predicted),
-        "probabilities": dict(zip(state.classes, chances, strict=True)),
+        "probabilities": dict(zip(state.classes, chances, strict=False)),
         "model": row.version,
         "asked": bool(row.asked),
         "ask": row.asked or None,

@@ -48,6 +48,8 @@ class OneClass(NamedTuple):
 
     classes: list[str]
     place_of: dict[str, int]
+    offered: list[str]
+    """Those that can be chosen, for a sentence."""
 
     @property
     def are_sets(self) -> bool:
@@ -58,7 +60,7 @@ class OneClass(NamedTuple):
         if place is None:
             raise Problem(
                 "unknown_label",
-                f"'label' must be one of {name_some(self.classes)}; got {str(given)[:40]!r}.",
+                f"'label' must be one of {name_some(self.offered)}; got {str(given)[:40]!r}.",
                 field="label",
             )
         return place
@@ -201,6 +203,7 @@ def likely(about: int, chances: Sequence[float]) -> int:
 LabelSpace = OneClass | LabelSets
 
 
-def label_space(classes: list[str], place_of: dict[str, int], are_sets: bool, separator: str) -> LabelSpace:
-    """What labels are in a stream."""
-    return LabelSets(classes, place_of, separator) if are_sets else OneClass(classes, place_of)
+def label_space(places: list[str], offered: list[str], are_sets: bool, separator: str) -> LabelSpace:
+    """What labels are in a stream, by all of their places, and those that can be chosen."""
+    place_of = {label: place for place, label in enumerate(places)}
+    return LabelSets(places, place_of, separator) if are_sets else OneClass(places, place_of, offered)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -21,15 +22,16 @@ import numpy as np
 from askance.calibration import OnlineCalibration
 from askance.errors import AskanceError, ModelFileError
 from askance.features.assemble import csr
+from askance.features.columnwise import gather_columns
 from askance.features.encoder import Cells
 from askance.features.explain import towards
 from askance.features.rows import FieldError, Plan, RowFeatures, flatten
 from askance.learner.budget_kinds import HOUR
 from askance.learner.files import from_bytes, to_bytes
+from askance.learner.group import NOT_KNOWN, Decisions
 from askance.learner.make import make_stream_classifier
 from askance.learner.state import SAVED
 from askance.learner.stream_classifier import StreamClassifier
-from askance.learner.trace import Decision
 from askance.live.clock import STEP
 from askance.live.config import ALGORITHM, AskingSettings, ModelSettings
 from askance.live.dashboard.counts import counted_periods
@@ -44,7 +46,18 @@ if TYPE_CHECKING:
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 6
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 HOURS_KEPT = 200  # in which something was asked; more if a period is longer
+
+
+class Recorded(NamedTuple):
+    """What was said of an event of the log when it came, by a model of other classes or kinds of fields."""
+
+    predicted: int
+    probabilities: list[float]
+    asked: bool
+    probability: float
+    audit: bool
 
 
 class Incoming(NamedTuple):
@@ -60,8 +73,14 @@ class Incoming(NamedTuple):
     """For one from the log: the settled fields that got a wider kind with it, and which."""
     is_repeated: bool = False
     """Whether it was refused before, so that what is wrong with it is no news."""
+    recorded: Recorded | None = None
+    """For one from the log, before classes or kinds changed: what was said then, by which predictions are judged."""
     stored_scores: str = ""
     """For one from the log: what was stored as its scores."""
+
+
+Taken = tuple[Incoming, Mapping[str, str]]
+"""An event that can be used, and the settled fields that got a wider kind with it."""
 
 
 class Decided(NamedTuple):
@@ -133,20 +152,28 @@ class Learner:
         self.model, self.start = model, start
         self._lock = threading.RLock()  # a prediction borrows the running statistics for a moment
         self.classes = list(model.classes)
-        self._place = {label: place for place, label in enumerate(self.classes)}
+        """What it predicts, in the order of its scores."""
+        self.labels = list(model.places)
+        """Every label by its place in the log; those that were retired are no classes."""
+        self._place = {label: place for place, label in enumerate(self.labels)}
+        self._own = {self._place[label]: own for own, label in enumerate(self.classes)}
+        self._in_order = self.labels == self.classes
+        self._needed = {
+            place: n for n, place in enumerate(p for p in sorted(self._own) if self.labels[p] not in model.added)
+        }
         self.most_fields = most_fields
         self.features = RowFeatures(
             model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams, na_values=model.na_values
         )
         self.clf: Any = None
-        self.exploring = self.exploration_kind(asking, len(self.classes))
+        self.exploring = self.exploration_kind(asking, len(self._needed))
         self.calibration = OnlineCalibration()
         if start is None:
             self.clf = self.new_classifier(asking)
         else:
             self.clf, self.features = start.begin(asking)
             self.calibration, self.exploring.class_counts = start.begin_calibration(self.clf)
-        self.tracker = self.tracker_kind(self.classes)
+        self.tracker = self.tracker_kind(self.labels)
         self.time = -inf
         """When the last event came."""
         self.asked_in: dict[int, int] = {}
@@ -163,6 +190,11 @@ class Learner:
     def algorithm(self) -> str:
         """What the algorithm is called."""
         return self.model.algorithm if self.start is None else self.start.algorithm
+
+    def hold_since(self, seq: int) -> None:
+        """Classes and kinds of fields are these since this entry of the log, the last that it was made from."""
+        with self._lock:
+            self.model = replace(self.model, since=seq)
 
     def follow(self, asking: AskingSettings) -> None:
         """Ask as much as these settings say from now on."""
@@ -187,7 +219,12 @@ class Learner:
             return self._decide_all(events, after)
 
     def _decide_all(self, events: Sequence[Incoming], after: int) -> list[Decided | AskanceError]:
-        cells, taken = Cells(), list[tuple[Incoming, Plan]]()
+        known = None
+        if len(self.features.kinds) <= self.most_fields:
+            known = gather_columns(self.features, [event.fields for event in events])
+        if known is not None:
+            return [*self._decide(known, [(event, {}) for event in events], after)]
+        cells, taken = Cells(), list[Taken]()
         outcomes: list[Decided | AskanceError | None] = []
         decided: list[Decided] = []
         for event in events:
@@ -201,7 +238,7 @@ class Learner:
                 cells, taken = Cells(), []
             self.features.take(cells, plan)
             outcomes.append(None)
-            taken.append((event, plan))
+            taken.append((event, plan.widened))
         decided += self._decide(cells, taken, after + len(decided))
         decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
@@ -222,38 +259,83 @@ class Learner:
             raise plan.error
         return plan
 
-    def _decide(self, cells: Cells, taken: list[tuple[Incoming, Plan]], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
-        starts, columns, values = self.features.encoder.rows(cells)
+        rows = self.features.encoder.rows(cells)
         self._widen()
-        bounds = starts.tolist()
-        ask_next = self.clf.asker(starts, columns, values)
-        decided = []
-        for row, (event, plan) in enumerate(taken):
-            x = columns[bounds[row] : bounds[row + 1]], values[bounds[row] : bounds[row + 1]]
-            explore = self.exploring.level
-            self._follow_clock(event.received)
-            decision: Decision = ask_next(event.received, explore)
-            if event.was_asked not in (None, decision.asked):
-                self.clf.set_labels_asked(self.clf.labels_asked_ + event.was_asked - decision.asked)
-            if decision.asked if event.was_asked is None else event.was_asked:
-                self.count_asked()
-            scores = self._scores_of(decision, x)
-            item = Decided(
-                predicted=self._place[decision.label],
-                probabilities=self.calibration.probabilities(scores),
-                scores=scores,
-                asked=decision.asked,
-                why=self.exploring.count_decision(decision),
-                probability=decision.probability,
-                audit=decision.audit,
-                audit_probability=min(explore, decision.probability),  # 0 where the budget is spent
-                widened=plan.widened,
-            )
-            self.tracker.event(after + 1 + row, item.predicted, item.probabilities, item.probability, item.asked)
-            decided.append(item)
+        ask_next = self.clf.asker(*rows)
+        decided: list[Decided] = []
+        while len(decided) < len(taken):
+            first = len(decided)
+            self._follow_clock(taken[first][0].received)
+            part = taken[first : self._end_of_moment(taken, first)]
+            times, were_asked = np.array([event.received for event, _ in part]), _were_asked(part)
+            exploring = self.exploring.as_arrays()
+            decisions = ask_next(times, exploring, were_asked)
+            if (recorded := part[0][0].recorded) is not None:
+                self.exploring.count_recorded(recorded)
+            else:
+                self.exploring.follow(exploring)
+            self.time = max(self.time, part[-1][0].received)
+            for asked in np.where(were_asked == NOT_KNOWN, decisions.record.asked, were_asked).tolist():
+                if asked:
+                    self.count_asked()
+            decided += self._describe(decisions, part, self._scores_of(decisions, rows, first), after + 1 + first)
         return decided
+
+    def _end_of_moment(self, taken: list[Taken], first: int) -> int:
+        """Up to where events can be decided on in one go, after the clock has come to the ``first``: those after it
+        came at the same time or a little later, and begin no hour, day or so that a budget counts in. Of the log, an
+        event goes alone of which something else was said when it came."""
+        if self.clf.update.probabilistic or taken[first][0].recorded is not None:  # scores are taken one by one
+            return first + 1
+        now, last = self.time, first + 1
+        while last < len(taken):
+            received = taken[last][0].received
+            if taken[last][0].recorded is not None:
+                break
+            if received != now:
+                if received < now or any(received // length != now // length for length in self._periods):
+                    break
+                now = received
+            last += 1
+        return last
+
+    def _describe(self, decisions: Decisions, part: list[Taken], scores: list[list[float]], seq: int) -> list[Decided]:
+        """What was decided, event by event, the first with this number; the estimates take it in."""
+        record, places = decisions.record, self._places()
+        predicted = [places[place] for place in record.predicted.tolist()]
+        chances, asked = record.probability.tolist(), record.asked.tolist()
+        probabilities = [self._by_place(self.calibration.probabilities(of_classes)) for of_classes in scores]
+        if (said := part[0][0].recorded) is not None:
+            self.tracker.events(seq, [said.predicted], [said.probabilities], [said.probability], [said.asked])
+        else:
+            self.tracker.events(seq, predicted, probabilities, chances, asked)
+        audits, explored = record.audit.tolist(), decisions.explored.tolist()
+        return [
+            Decided(
+                place, of_classes, values, is_asked, self.exploring.why(is_audit) if is_asked else "", chance, is_audit,
+                min(level, chance),  # 0 where the budget is spent
+                widened,
+            )
+            for (_, widened), place, of_classes, values, is_asked, chance, is_audit, level in zip(
+                part, predicted, probabilities, scores, asked, chances, audits, explored, strict=True
+            )
+        ]  # fmt: skip
+
+    def _places(self) -> list[int]:
+        """The place of each class of the classifier's among those of the settings."""
+        return [self._place[label] for label in self.clf.classes_.tolist()]
+
+    def _by_place(self, chances: list[float]) -> list[float]:
+        """Probabilities of the classes, by the places of all labels; a retired one has none."""
+        if self._in_order:
+            return chances
+        found = [0.0] * len(self.labels)
+        for place, own in self._own.items():
+            found[place] = chances[own]
+        return found
 
     def _follow_clock(self, received: float) -> None:
         """Where the clock was set back, or comes to an hour, a day or so once more, budgets go by what was asked
@@ -278,14 +360,20 @@ class Learner:
             del self.asked_in[next(iter(self.asked_in))]
         self.asked_in[hour] = self.asked_in.get(hour, 0) + 1
 
-    def _scores_of(self, decision: Decision, x: tuple[np.ndarray, np.ndarray]) -> list[float]:
-        """A score for the second of two classes, or one for each of several, of the event decided on just now."""
+    def _scores_of(self, decisions: Decisions, rows: Rows, first: int) -> list[list[float]]:
+        """A score for the second of two classes, or one for each of several, of the events decided on just now, the
+        first of which is row ``first``."""
         if self.clf.update.probabilistic:
-            return self._scores(*x)
-        scores: list[float] = self.clf.scores_.tolist()
-        if len(scores) == 1:
-            return [decision.margin]
-        return [scores[1] - scores[0]] if len(self.classes) == 2 else scores
+            starts, columns, values = rows
+            which = slice(starts[first], starts[first + 1])
+            return [self._scores(columns[which], values[which])]
+        scores = decisions.scores
+        if scores.shape[1] == 1:
+            scores = decisions.record.margin[:, None]
+        elif len(self.classes) == 2:
+            scores = scores[:, 1:] - scores[:, :1]
+        found: list[list[float]] = scores.tolist()
+        return found
 
     def _widen(self) -> None:
         width = self.features.encoder.width
@@ -306,12 +394,18 @@ class Learner:
     # --- answers -----------------------------------------------------------------------------------------
 
     def learn(self, answer: Answer) -> None:
-        """Learn an answer, weighed and judged by what was decided when its event came."""
+        """Learn an answer, weighed and judged by what was decided when its event came.
+
+        One whose label is retired teaches nothing, but what was said of its event is judged by it. The scores of an
+        event from before classes or kinds changed are those of another model; this one's are taken, before it learns.
+        """
         with self._lock:
-            weight = answer.weight * answer.agreement
-            self.clf.tell(self.encode(answer.fields), self.classes[answer.label], weight=weight)
-            self.calibration.learn(answer.scores, answer.label, answer.weight)
-            self.exploring.count_answer(answer.label)
+            if (own := self._own.get(answer.label)) is not None:
+                x = self.encode(answer.fields)
+                scores = answer.scores if answer.event > self.model.since else self._scores(*x)
+                self.clf.tell(x, self.classes[own], weight=answer.weight * answer.agreement)
+                self.calibration.learn(scores, own, answer.weight)
+                self.exploring.count_answer(self._needed.get(answer.label))
             self.tracker.answer(
                 answer.event, answer.label, answer.predicted, answer.weight, answer.audit, answer.received
             )
@@ -340,18 +434,21 @@ class Learner:
             except FieldError as error:
                 raise Unusable.of(error) from None
             if not hasattr(self.clf, "n_features_in_"):
-                return 0, [1.0 / len(self.classes)] * len(self.classes)
+                even = [1.0 / len(self.classes)] * len(self.classes)
+                return self._place[self.classes[0]], self._by_place(even)
             scores = self._scores(columns, values)
-            chances = self.calibration.probabilities(scores)
+            chances = self._by_place(self.calibration.probabilities(scores))
         best = int(scores[0] >= 0.0) if len(scores) == 1 else max(range(len(scores)), key=scores.__getitem__)
-        return best, chances
+        return self._place[self.classes[best]], chances
 
     def explain(self, fields: Mapping[str, Any], label: int, most: int = 40) -> list[dict[str, Any]]:
         """The words and fields that moved the score most; positive effects speak for ``label``."""
         from askance.live.display.explain import explain
 
+        if (own := self._own.get(label)) is None:  # retired since
+            return []
         with self._lock:
-            return explain(self, fields, label, most)
+            return explain(self, fields, own, most)
 
     def weights_towards(self, label: int) -> np.ndarray | None:
         """The weights that speak for a class; None where the model has none."""
@@ -423,6 +520,11 @@ class Learner:
         """A hash of all of it but the times of events: the same events teach the same, whenever they come."""
         with self._lock:
             return hashlib.sha256(self._dump(with_clock=False)).hexdigest()
+
+
+def _were_asked(part: list[Taken]) -> np.ndarray:
+    """Which events of the log were asked about, NOT_KNOWN of those that have just come."""
+    return np.array([NOT_KNOWN if event.was_asked is None else event.was_asked for event, _ in part], np.int8)
 
 
 def upgrade(document: dict[str, Any]) -> None:

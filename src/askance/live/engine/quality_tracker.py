@@ -8,6 +8,7 @@ there is now. All of it is a function of the log.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from askance.drift import DriftSignal
@@ -43,11 +44,20 @@ class QualityTracker:
         """How many events the recent quality is about."""
         return WINDOW
 
-    def event(self, seq: int, predicted: int, chances: list[float], probability: float, asked: bool) -> None:
-        """An event came."""
+    def events(
+        self,
+        seq: int,
+        predicted: Sequence[int],
+        chances: Sequence[Sequence[float]],
+        probabilities: Sequence[float],
+        asked: Sequence[bool],
+    ) -> None:
+        """Events came, the first with this number: the place of each one's predicted class, the probabilities of all
+        classes, the ask probability, and whether it is asked about."""
         monitor = self.monitor if self.labels else self.early
-        positive = chances[1] if len(chances) == 2 else None
-        monitor.event(self.classes[predicted], probability, asked, probability_positive=positive, ticket=seq)
+        positive = [chance[1] for chance in chances] if len(self.classes) == 2 else None
+        labels = [self.classes[place] for place in predicted]
+        monitor.add_events(labels, probabilities, asked, probabilities_positive=positive, first_ticket=seq)
 
     def answer(self, seq: int, label: int, predicted: int, weight: float, audit: bool, received: float) -> None:
         """An answer is learned."""

@@ -2,6 +2,9 @@
 
 model = f(settings, seed, log[1..n]). A checkpoint is that model at some n; a restart loads the newest one and replays
 what came after. A replay from the beginning gives the same bytes.
+
+The settings are those of now: where classes or kinds of fields changed (``askance.live.engine.scheme``), all of the log
+is played with the new ones, and what was said of earlier events is taken from there.
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from askance.live.config import AskingSettings
-from askance.live.engine.learner import Answer, Incoming, Learner
+from askance.live.engine.learner import Answer, Incoming, Learner, Recorded
 from askance.live.questions.states import TAKEN_BACK, one_of
 from askance.live.store.database import Session, StoreError
 from askance.live.store.rows import Query
-from askance.live.store.schema import SettingsRow, WidenedRow
+from askance.live.store.schema import SchemeRow, SettingsRow, WidenedRow
 
 BATCH = 256
-LOG = ("events", "learned", "settings")
+LOG = ("events", "learned", "settings", "schemes")
 """The tables whose rows share their sequence numbers."""
 
 
@@ -32,6 +35,10 @@ class LoggedEvent(NamedTuple):
     received: float
     asked: int
     scores: str
+    predicted: int
+    probabilities: str
+    probability: float
+    audit: int
 
 
 class LoggedAnswer(NamedTuple):
@@ -56,9 +63,10 @@ ANSWERS = Query(
     LoggedAnswer, "learned l JOIN events e ON e.seq = l.event", "WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq"
 )
 SETTINGS = Query(SettingsRow, "settings", "WHERE seq > ? AND seq <= ? ORDER BY seq")
+SCHEMES = Query(SchemeRow, "schemes", "WHERE seq > ? AND seq <= ? ORDER BY seq")
 WIDENED = Query(WidenedRow, "widened", "WHERE seq > ? AND seq <= ?")
 
-Entry = LoggedEvent | LoggedAnswer | SettingsRow
+Entry = LoggedEvent | LoggedAnswer | SettingsRow | SchemeRow
 Logged = TypeVar("Logged", LoggedEvent, LoggedAnswer, SettingsRow)
 Found = TypeVar("Found")
 
@@ -82,17 +90,22 @@ def replay(
     widened: dict[int, dict[str, str]] = {}
     for row in WIDENED.all(session, (after, until)):
         widened.setdefault(row.seq, {})[row.field] = row.kind
-    streams: list[Iterable[Entry]] = [query.stream(session, (after, until)) for query in (EVENTS, ANSWERS, SETTINGS)]
+    tables = (EVENTS, ANSWERS, SETTINGS, SCHEMES)
+    streams: list[Iterable[Entry]] = [query.stream(session, (after, until)) for query in tables]
     last = after
     for entry in heapq.merge(*streams, key=lambda entry: entry.seq):
         if isinstance(entry, LoggedEvent):
             event = _readable(_incoming, entry, "event")
+            if entry.seq <= learner.model.since:
+                event = event._replace(recorded=_readable(_recorded, entry, "event"))
             waiting.append(event if entry.seq not in widened else event._replace(widened=widened[entry.seq]))
             last = entry.seq
             if len(waiting) >= BATCH:
                 flush(last)
             continue
         flush(last)
+        if isinstance(entry, SchemeRow):
+            continue  # the model is that of the last one, from the beginning
         if isinstance(entry, SettingsRow):
             learner.follow(_readable(_asking, entry, "setting"))
             continue
@@ -115,6 +128,11 @@ def _readable(read: Callable[[Logged], Found], row: Logged, what: str) -> Found:
 def _incoming(row: LoggedEvent) -> Incoming:
     fields = msgspec.json.decode(row.fields, type=dict[str, Any])
     return Incoming(fields, _number(row.received), was_asked=_number(row.asked) > 0, stored_scores=row.scores)
+
+
+def _recorded(row: LoggedEvent) -> Recorded:
+    chances = msgspec.json.decode(row.probabilities, type=list[float])
+    return Recorded(int(row.predicted), chances, row.asked > 0, float(row.probability), bool(row.audit))
 
 
 def _answer(row: LoggedAnswer) -> Answer:

@@ -12,58 +12,52 @@ from secrets import token_hex
 from typing import Any
 
 from askance.live.clock import Clock
-from askance.live.config import AskingSettings, Config, ModelSettings
+from askance.live.config import AskingSettings, Config
 from askance.live.dashboard.counts import (
     PeriodCounts,
     add_up,
     counted_periods,
     empty_counts,
     minutes_between,
+    pad_counts,
     read_counts,
     write_counts,
 )
-from askance.live.engine.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint, remove_checkpoints, start_digest
-from askance.live.engine.label_space import LabelSpace, label_space
+from askance.live.engine.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint
 from askance.live.engine.quarantine_state import NAME, QuarantineState
 from askance.live.engine.replay import last_seq, replay
+from askance.live.engine.scheme import Scheme, SchemeState, first_scheme
 from askance.live.engine.start import Start, start_from_file
-from askance.live.problems import StartError
+from askance.live.engine.stored_settings import read_settings
 from askance.live.questions.states import AnswerState
 from askance.live.store.database import Overtaken, Session
 from askance.live.store.log_hash import NAME as LOG_HASH
 from askance.live.store.log_hash import LogHash
-from askance.live.store.rows import insert, upsert
-from askance.live.store.schema import MetaRow, MinuteRow, SettingsRow
+from askance.live.store.rows import UPSERT_META, insert, upsert
+from askance.live.store.schema import MinuteRow, SettingsRow
 
 log = logging.getLogger("askance")
 INSERT_SETTINGS = insert(SettingsRow)
 FIRST_GROUP = "INSERT INTO meta (name, value) VALUES ('group', ?) ON CONFLICT (name) DO NOTHING"
 NEXT_GROUP = "UPDATE meta SET value = ? WHERE name = 'group' AND value = ?"
-UPSERT = upsert(MetaRow, "name")
 UPSERT_MINUTE = upsert(MinuteRow, "minute")
 
 
-class EngineState:
+class EngineState(SchemeState):
     """The engine's memory; ``load`` fills it from the store."""
 
     def __init__(self, config: Config, clock: Clock) -> None:
-        self.config, self.clock = config, clock
-        self.classes = list(config.model.classes)
-        self.place_of = {label: place for place, label in enumerate(self.classes)}
+        self.declared, self.clock = config, clock
+        """The settings as their file has them."""
+        self.use_scheme(config, first_scheme(config.model))
         self.minute = self.newest_minute = 0
         self.writer = token_hex(8)
         """Who writes, so that a transaction of this process is not taken for one of another with the same number."""
 
-    @property
-    def labels(self) -> LabelSpace:
-        """What labels are."""
-        config = self.config
-        return label_space(self.classes, self.place_of, config.model.label_sets, config.label_separator)
-
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
         meta: dict[str, str] = dict(session.all("SELECT name, value FROM meta"))
-        check_model(session, self.config)
+        self.use_scheme(*read_settings(session, self.declared))
         self.ahead = _number(meta, "clock") - self.clock.now()
         self.store = meta.get("store", "")
         self.group = int(_number(meta, "group"))
@@ -102,6 +96,13 @@ class EngineState:
             self._read_minute(session, minute)
         else:
             self.minute, self.counts = minute, empty_counts(len(self.classes))
+
+    def change_scheme(self, config: Config, scheme: Scheme) -> None:
+        """Go on with other classes or kinds of fields; what is counted by class has room for new ones."""
+        self.use_scheme(config, scheme)
+        for counts in (self.counts, self.totals):
+            pad_counts(counts, len(self.classes))
+        self.dirty = True
 
     def _read_minute(self, session: Session, minute: int) -> None:
         longest = counted_periods()[-1]
@@ -154,7 +155,7 @@ class EngineState:
             self.log_hash.is_changed = False
         if (held := self.quarantine.take_changes(self.learner)) is not None:
             rows.append((NAME, held))
-        session.many(UPSERT, rows)
+        session.many(UPSERT_META, rows)
 
     def _advance(self, session: Session) -> None:
         """Number the transaction: the one after the last that this memory knows of, or none at all.
@@ -194,76 +195,11 @@ def next_due(session: Session) -> float | None:
     return due
 
 
-def stored_model(session: Session) -> ModelSettings | None:
-    """The settings of the model that the events of a store were predicted with; None where there are no events."""
-    stored = session.value("SELECT value FROM meta WHERE name = 'model'")
-    empty = stored is None or session.one("SELECT seq FROM events LIMIT 1") is None
-    if empty:
-        return None
-    try:
-        return ModelSettings.from_document(stored)
-    except (TypeError, ValueError):
-        raise StartError(
-            "the stored settings of the model cannot be read; restore a backup, or 'askance export' the events, "
-            "'askance init' another store, and 'askance import' them into that."
-        ) from None
-
-
-def check_model(session: Session, config: Config) -> None:
-    """Refuse settings that the stored model was not made with."""
-    before = stored_model(session)
-    if before is None or before == config.model:
-        return
-    if before.classes != config.model.classes:
-        title = session.value("SELECT value FROM meta WHERE name = 'title'")
-        raise StartError(
-            f"the classes changed from {', '.join(before.classes[:20])} to {', '.join(config.model.classes[:20])}, but "
-            "a store with events keeps its classes; put them back, or 'askance export' it, 'askance init' another with "
-            "the new ones, and 'askance import' into that; if it is the store of another stream "
-            f"({title!r}), name one of its own in these settings."
-        )
-    if before.label_sets != config.model.label_sets:
-        was, now = ("sets", "single classes") if before.label_sets else ("single classes", "sets")
-        raise StartError(
-            f"the labels of this store are {was}, and the settings make them {now} (label_sets); put that back, or "
-            "'askance export' it, 'askance init' another, and 'askance import' into that."
-        )
-    names = [name for name in vars(before) if getattr(before, name) != getattr(config.model, name)]
-    if "algorithm" in names and "hash_bits" in names:
-        names.remove("hash_bits")  # it follows the algorithm
-    shown = ", ".join(name if name == "fields" else f"model.{name}" for name in names)
-    raise StartError(
-        f"the settings of the model changed ({shown}), but the stored model was made with others; "
-        "put them back, or let 'askance rebuild' make the model anew from the log."
-    )
-
-
-def adopt_model(session: Session, config: Config) -> None:
-    """A store without events takes the settings of the model as they are now, classes included, and the model that they
-    start from."""
-    stored = session.value("SELECT value FROM meta WHERE name = 'model'")
-    if stored is None or stored_model(session) is not None:
-        return
-    is_of_now = session.value("SELECT value FROM meta WHERE name = ?", (WORDS_ALIKE,)) is not None
-    is_same = is_of_now and stored == config.model.document()
-    kept = start_digest(session)
-    if is_same and (kept is None or not (config.folder / config.model.load).is_file()):
-        return
-    start = start_from_file(config)
-    if is_same and start is not None and start.digest == kept:
-        return
-    keep_start(session, start, Clock().now())
-    session.many(UPSERT, [("model", config.model.document()), (WORDS_ALIKE, "1")])
-    session.execute("DELETE FROM meta WHERE name = 'totals'")  # counted by class
-    session.execute("DELETE FROM minutes")
-    remove_checkpoints(session)
-
-
 def first_rows(session: Session, config: Config, start: Start | None = None) -> None:
     """What a new store begins with; the model that it starts from is read from its file unless it is given."""
     keep_start(session, start or start_from_file(config), Clock().now())
     known = {"model": config.model.document(), "title": config.title, "store": token_hex(8), WORDS_ALIKE: "1"}
-    session.many(UPSERT, list(known.items()))
+    session.many(UPSERT_META, list(known.items()))
     session.execute(INSERT_SETTINGS, SettingsRow(1, config.asking.document()))
 
 
@@ -271,7 +207,7 @@ def name_store(session: Session, state: EngineState) -> None:
     """A store from before stores had names gets one, so that no browser takes it for another."""
     if not state.store:
         state.store = token_hex(8)
-        session.execute(UPSERT, ("store", state.store))
+        session.execute(UPSERT_META, ("store", state.store))
 
 
 def follow_settings(session: Session, state: EngineState) -> None:

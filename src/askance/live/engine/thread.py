@@ -29,7 +29,8 @@ from askance.live.engine.learner import Answer, Decided, Incoming
 from askance.live.engine.learners import learner_kind
 from askance.live.engine.learning import learn_due
 from askance.live.engine.start import Start
-from askance.live.engine.state import EngineState, adopt_model, follow_settings, name_store, was_committed
+from askance.live.engine.state import EngineState, follow_settings, name_store, was_committed
+from askance.live.engine.stored_settings import adopt_model, take_up_declared
 from askance.live.exchange.received import ReceivedEvent
 from askance.live.problems import Problem, StartError
 from askance.live.questions import queue
@@ -45,6 +46,7 @@ from askance.live.store.database import (
     StoreFull,
 )
 from askance.live.store.integrity import check_log
+from askance.live.store.schema import check_known, stored_version
 from askance.live.webhooks.outbox import raise_alarms
 
 log = logging.getLogger("askance")
@@ -106,6 +108,7 @@ class Engine:
         """Own the store, read the state, and begin."""
         self.database.own()
         with self.database.write() as session:
+            check_known(self.database, stored_version(session))  # changed by others while this one waited
             adopt_model(session, self.config)
             are_wrong = self.database.is_small() and not are_right(session)
             if are_wrong:
@@ -128,10 +131,11 @@ class Engine:
             begin_now(session, self.clock.now())
             name_store(session, self.state)
             follow_settings(session, self.state)
+            take_up_declared(session, self.config)
             self.state.keep(session)
         self.committed = Committed.of(self.state)
         self._checkpoint_anew()
-        warm_up(self.config, self.state.learner.start)
+        warm_up(self.state.config, self.state.learner.start)
         self._thread = threading.Thread(target=self._run, name="askance-engine", daemon=True)
         self._thread.start()
 

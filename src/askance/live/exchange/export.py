@@ -33,7 +33,7 @@ FORMS: dict[Form, Callable[[Any, LabelSpace], Any]] = {
     Form.JSON: lambda value, labels: None if value is None else msgspec.json.decode(value),
     Form.MOMENT: lambda value, labels: iso(value),
     Form.CLASS: lambda value, labels: labels.show(value),
-    Form.BY_CLASS: lambda value, labels: dict(zip(labels.classes, msgspec.json.decode(value), strict=True)),
+    Form.BY_CLASS: lambda value, labels: dict(zip(labels.classes, msgspec.json.decode(value), strict=False)),
     Form.FLAG: lambda value, labels: bool(value),
 }
 

@@ -22,7 +22,7 @@ from askance.live.exchange.export import as_item_again, begins_as_our_csv, is_ou
 from askance.live.exchange.received import ReceivedEvent, as_json, read_event
 from askance.live.http.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
 from askance.live.problems import Problem, attempt
-from askance.live.questions.labels import give_label
+from askance.live.questions.labels import class_of, give_label
 from askance.live.questions.states import AnswerOutcome
 from askance.live.store.database import Session
 from askance.stream.buffer import BYTE_ORDER_MARK
@@ -127,7 +127,7 @@ def _keep(session: Session, state: EngineState, source: str, labels: list[Given]
 
 def _place(state: EngineState, label: Any) -> int:
     is_padded = isinstance(label, str) and label not in state.place_of
-    return state.labels.read(label.strip() if is_padded else label)
+    return class_of(state, label.strip() if is_padded else label)
 
 
 def _written(state: EngineState, label: Any) -> str:

@@ -19,7 +19,10 @@ from askance.live.store.schema import QuarantineRow
 LONGEST_TIME = 64
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
 LEAST_WHOLE, GREATEST_WHOLE = -(2**63), 2**64 - 1
-_canonical = msgspec.json.Encoder(order="sorted")
+PLAIN = {str, float, bool, type(None)}
+"""Types of values without whole numbers in them."""
+NESTED = {dict, list}
+_plain, _canonical = msgspec.json.Encoder(), msgspec.json.Encoder(order="sorted")
 _LONG_NUMBER = re.compile("[0-9]{19}")
 
 
@@ -46,7 +49,7 @@ class ReceivedEvent(NamedTuple):
 def as_json(value: Any) -> str:
     """Compact JSON that reads back as the same values, in the same order."""
     try:
-        return msgspec.json.encode(value).decode()
+        return _plain.encode(value).decode()
     except (OverflowError, ValueError):  # whole numbers beyond 64 bits
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -73,6 +76,9 @@ def _by_value(value: Any) -> Any:
     if kind is float:
         return int(value) if value.is_integer() else value
     if kind is dict:
+        if NESTED.isdisjoint(map(type, value.values())):
+            whole = {name: int(part) for name, part in value.items() if part.__class__ is float and part.is_integer()}
+            return {**value, **whole} if whole else value
         return {name: _by_value(part) for name, part in value.items()}
     if kind is list:
         return [_by_value(part) for part in value]
@@ -130,7 +136,7 @@ def check_event(new: NewEvent, event_bytes: int) -> ReceivedEvent:
     size = len(text) if text.isascii() else len(text.encode())
     if size > event_bytes:
         raise Problem("event_too_large", f"the event has {size:,} bytes; at most {event_bytes:,} are taken.")
-    if _LONG_NUMBER.search(text):
+    if not PLAIN.issuperset(map(type, new.fields.values())) and _LONG_NUMBER.search(text):
         _check_whole_numbers(new.fields)
     identifier = new.id.value if new.id else uuid4().hex
     time = new.time.value if new.time else None

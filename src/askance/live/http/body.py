@@ -12,8 +12,7 @@ from __future__ import annotations
 import gc
 import re
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from math import isinf
 from typing import Any
 
@@ -24,6 +23,8 @@ from askance.live.problems import Problem
 
 SMALL = 16_384
 """Bytes that are parsed in a millisecond or so."""
+AT_ONCE = 262_144
+"""Bytes that are divided into items in a millisecond or so."""
 SHORT_BYTES = 65_536
 """What the body of most requests may have: an answer with the longest comment takes a third of it."""
 WRITTEN_LARGER = 4
@@ -32,6 +33,7 @@ MOST_CONTAINERS = 50_000
 """Objects and lists in one item; each is another thing for the garbage collector to look at."""
 MOST_CONTAINERS_AT_ONCE = 100_000
 LONGEST_NUMBER = 4000
+NESTED = {dict, list}
 SHOWN = 100  # characters of a name in a sentence
 
 _BEFORE_COLON = re.compile(rb'"[ \t\r\n]+:')
@@ -105,6 +107,14 @@ def parse_documents(content: bytes, limits: BodyLimits) -> Any:
 
 def parse_items(content: bytes, limits: BodyLimits) -> list[Any]:
     """The items of an array, parsed one by one; one that is no JSON makes the whole none."""
+    if len(content) <= AT_ONCE:
+        try:
+            found = _decode(content, limits.depth, 0, list[msgspec.Raw])
+            if len(found) <= limits.most:
+                budget = Containers()
+                return [_parse_item(bytes(item), limits, 0, budget) for item in found]
+        except Problem:
+            pass  # below it is found in which byte
     budget = Containers()
     return [_parse_item(content[first:last], limits, first, budget) for first, last in _spans(content, limits)]
 
@@ -118,29 +128,23 @@ def check_items(content: bytes, limits: BodyLimits) -> Iterator[bytes]:
     return (content[first:last] for first, last in spans)
 
 
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Collect no garbage meanwhile: each collection would look through what was decoded so far, in one go with it."""
+def _decode(content: bytes, depth: int, start: int, kind: Any = Any) -> Any:
+    """JSON as a value of this kind; ``msgspec.Raw`` only checks it. The problem names the byte of the whole body.
+
+    No garbage is collected meanwhile: each collection would look through what was decoded so far, in one go with it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _decode(content: bytes, depth: int, start: int, kind: Any = Any) -> Any:
-    """JSON as a value of this kind; ``msgspec.Raw`` only checks it. The problem names the byte of the whole body."""
-    try:
-        with _without_collections():
-            return msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(content, type=kind)
     except RecursionError:
         raise too_deep(depth) from None
     except UnicodeDecodeError:
         raise _malformed_problem(content, _first_bad_byte(content), "the text is not UTF-8", start=start) from None
     except msgspec.DecodeError as error:
         raise _explain(content, str(error), start) from None
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _spans(content: bytes, limits: BodyLimits) -> Iterator[tuple[int, int]]:
@@ -278,6 +282,8 @@ def parse(content: bytes, depth: int, start: int = 0, budget: Containers | None 
             raise _malformed_problem(content, found.end() - 1, "NUL characters cannot be stored", "invalid", start)
     value = _decode(content, depth, start)
     names = _count_names(value, depth, budget)
+    if content.count(b":") == names:  # each has its own, so that none occurs twice
+        return value
     suspicious = content.count(b'":') != names or _BEFORE_COLON.search(content)
     if suspicious:
         outside = blank_strings(content)
@@ -292,12 +298,17 @@ def _count_names(value: Any, depth: int, budget: Containers | None) -> int:
     level = [value]
     for _ in range(depth):
         inner: list[Any] = []
+        parts: Iterable[Any]
         for item in level:
             if item.__class__ is dict:
                 count += len(item)
-                inner += [part for part in item.values() if part.__class__ in (dict, list)]
+                parts = item.values()
             elif item.__class__ is list:
-                inner += [part for part in item if part.__class__ in (dict, list)]
+                parts = item
+            else:
+                continue
+            if not NESTED.isdisjoint(map(type, parts)):
+                inner += [part for part in parts if part.__class__ in NESTED]
         if budget is not None:
             budget.add(len(level))
         if not inner:

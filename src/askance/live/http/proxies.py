@@ -84,6 +84,42 @@ def host_of(url: bytes) -> str:
     return url.decode("latin-1").partition("://")[2].partition("/")[0].lower()
 
 
+def examine_way(host: str, public_url: str, trusted: Iterable[str], has_tls: bool) -> list[str]:
+    """What is wrong with the way to the service, by its settings, in sentences."""
+    scheme, public_host = read_public_url(public_url) if public_url else ("", "")
+    networks = read_networks(trusted)
+    findings = []
+    if scheme == "http" and has_tls:
+        findings.append("server.public_url says http, but the service speaks TLS (server.tls_cert); write https.")
+    elif scheme == "http" and not is_near(public_host.rsplit(":", 1)[0]):
+        findings.append(
+            f"people reach the service at {public_url!r}, so that tokens and answers travel unencrypted; let the proxy "
+            "speak TLS, and write https."
+        )
+    elif not scheme and not has_tls and not is_near(host):
+        findings.append(
+            f"the service listens on {host} without TLS, so that tokens and answers travel unencrypted; set "
+            "server.tls_cert, or put a proxy in front and set server.public_url."
+        )
+    if scheme == "https" and not has_tls and not networks:
+        findings.append(
+            "server.public_url says https, so that a proxy stands in front, but server.trusted_proxies does not name "
+            "it: all people seem to come from its address, and the wrong tokens of one count against all; name it."
+        )
+    findings += [
+        f"server.trusted_proxies has {str(network)!r}, so that anybody can claim any address; name the proxies alone."
+        for network in networks
+        if network.prefixlen == 0
+    ]
+    return findings
+
+
+def is_near(host: str) -> bool:
+    """Whether a host is this machine."""
+    address = read_address(host)
+    return host == "localhost" if address is None else address.is_loopback
+
+
 class Proxies:
     """What the settings say about the way to the service."""
 

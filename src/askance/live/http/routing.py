@@ -160,8 +160,9 @@ class Items(Generic[Item]):
         self.items: list[Item | Problem] = []
         self.names: list[str | None] = []
         for place, item in enumerate(given):
-            self.items.append(attempt(partial(read, kind), item))
-            self.names.append(_name(item, self.identifier))
+            found = attempt(partial(read, kind), item)
+            self.items.append(found)
+            self.names.append(_name(item if isinstance(found, Problem) else found, self.identifier))
             given[place] = None  # millions of values, freed in one go at the end, would hold up all threads
 
     def only(self, outcomes: list[ItemResult]) -> Any:
@@ -182,6 +183,9 @@ class Items(Generic[Item]):
 
 def _name(item: Any, identifier: str) -> str | None:
     """What an item is called, if that can be the name of something: nobody gets back whatever else stood there."""
+    if isinstance(item, msgspec.Struct):
+        found = getattr(item, identifier)
+        return found.value if isinstance(found, Name) else found
     try:
         return Name.check(item.get(identifier)) if isinstance(item, dict) else None
     except ValueError:

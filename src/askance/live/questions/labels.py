@@ -33,14 +33,24 @@ SAID_BEFORE = (
 )
 
 
+def class_of(state: EngineState, label: Any) -> int:
+    """A class that people may choose, by its place; or a set of them."""
+    place = state.labels.read(label)
+    if not state.labels.are_sets and place not in state.offered:
+        known = ", ".join(state.config.classes[:20])
+        raise Problem("retired_label", f"the class {label!r} is retired; choose one of {known}.", field="label")
+    return place
+
+
 def give_label(
     session: Session, state: EngineState, source: str, event_id: str, place: int, identifier: str | None, replace: bool,
-    may_review: bool = False, comment: str | None = None,
+    may_review: bool = False, comment: str | None = None, is_made_here: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """A label by event from any source: late truth, another tool. What the source says already changes nothing.
 
     One for an event that somebody called bad data is kept as extra, unless it is to ``replace`` that judgement. A
-    source replaces its own; somebody else's takes the scope ``review``, and so does a question in somebody's hands.
+    source replaces its own; somebody else's takes the scope ``review``, and so does a question in somebody's hands. An
+    identifier that ``is_made_here`` is a new one.
     """
     found = LABELED_EVENT.one(session, (event_id,))
     if found is None:
@@ -51,7 +61,7 @@ def give_label(
     event, ask = found
     content = {"event": event_id, "label": state.labels.show(place)}
     digest = digest_of([content, "label"])
-    if identifier is not None:
+    if identifier is not None and not is_made_here:
         otherwise = f"the id {identifier!r} was used for another label; make a new one."
         if (known := find_response(session, identifier, digest, otherwise)) is not None:
             return {**known, "duplicate": True}

@@ -274,6 +274,7 @@ def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, An
     fields = msgspec.json.decode(event.fields)
     blind = ask.why in (AUDIT, COLD_START)
     chances: list[float] = msgspec.json.decode(event.probabilities)
+    chances += [0.0] * (len(state.classes) - len(chances))  # of labels that came later
     label, doubt, about = _suggest(state, event.scores, chances)
     assert ask.deadline is not None
     return {
@@ -300,7 +301,7 @@ def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, An
         "why": {
             "code": ask.why,
             "probability": ask.probability,
-            "text": reason(state.classes, ask.why, doubt, ask.probability) + _of_several(ask.wanted),
+            "text": reason(state.names, ask.why, doubt, ask.probability) + _of_several(ask.wanted),
         },
         "audit": bool(ask.audit),
         "explanation": [] if blind else state.learner.explain(fields, doubt.place),
@@ -314,21 +315,21 @@ def _suggest(state: EngineState, scores: str, chances: list[float]) -> tuple[Sho
     """The label that is suggested, what is to be said of it, and the labels of a set that the question is about."""
     labels, order = state.labels, state.config.classes
     if not isinstance(labels, LabelSets):
-        best = chances.index(max(chances))
+        best = max(state.offered, key=chances.__getitem__)
         return labels.show(best), labels.doubtful(best, chances), None
     asked = asked_about(scores)
     best = likely(asked, chances)
     return labels.in_order(best, order, only_yes=True), labels.doubtful(asked, chances), labels.in_order(asked, order)
 
 
-def reason(classes: list[str], why: str, doubt: Doubt, probability: float) -> str:
+def reason(names: list[str], why: str, doubt: Doubt, probability: float) -> str:
     """Why an event is asked about, for the person who is asked."""
     if why == COLD_START:
         return "The model had not seen every class when this came; so it shows no suggestion."
     if why == AUDIT:
         return "A random sample, by which the model is judged; so it shows no suggestion."
     sure = "fairly sure" if doubt.sureness >= FAIRLY_SURE else "unsure"
-    said = f"{classes[doubt.place]} at {100 * doubt.chance:.0f}\u00a0%"
+    said = f"{names[doubt.place]} at {100 * doubt.chance:.0f}\u00a0%"
     return f"The model was {sure}: {said}. {how_often(probability)}"
 
 

@@ -158,7 +158,7 @@ def _describe(state: EngineState, row: FoundEvent, said: list[SaidOfEvent], note
         "label": None if valid is None else _label(state, valid),
         "by": None if valid is None else valid.annotator,
         "state": row.state,
-        "why": None if row.why is None else reason(state.classes, row.why, doubt, row.probability),
+        "why": None if row.why is None else reason(state.names, row.why, doubt, row.probability),
         "answers": [
             {
                 "answer_id": answer.id,

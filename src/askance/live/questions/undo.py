@@ -27,9 +27,11 @@ COUNT_VALID = f"SELECT count(*) FROM answers WHERE event = ? AND state IN {one_o
 
 
 def undo(
-    session: Session, state: EngineState, annotator: str, identifier: str, may_review: bool = False
-) -> dict[str, Any]:
-    """Take one's own answer or skip back; its ask comes back to its author. Somebody else's: to whoever is next.
+    session: Session, state: EngineState, annotator: str, identifier: str, may_review: bool = False,
+    takes_question: bool = True,
+) -> dict[str, Any]:  # fmt: skip
+    """Take one's own answer or skip back; its ask comes back to its author, who ``takes_question``. Somebody else's: to
+    whoever is next.
 
     Where the same person gave the same answer to the ask twice, that is one answer, and all of it is taken back.
     """
@@ -71,7 +73,7 @@ def undo(
             session.execute("UPDATE asks SET skips = ? WHERE id = ?", (ask.skips, number))
         is_settled = ask.wanted > 1 and settle(session, state, ask)
         if not is_settled and _is_free(session, ask, given.event):
-            if author == annotator:
+            if author == annotator and takes_question:
                 returned = lease_again(session, state, annotator, ask)
             else:
                 move_ask(session, ask, AskState.OPEN)

@@ -11,13 +11,13 @@ from msgspec import Meta
 from askance.live.access.auth import note
 from askance.live.clock import iso
 from askance.live.engine.rebuild import rebuild
-from askance.live.engine.state import UPSERT, EngineState
+from askance.live.engine.state import EngineState
 from askance.live.http.routing import Request, route
 from askance.live.http.schemas import NEWEST, Paging
 from askance.live.problems import Problem
 from askance.live.service import Service
 from askance.live.store.database import Session
-from askance.live.store.rows import Query
+from askance.live.store.rows import UPSERT_META, Query
 from askance.live.store.schema import ActivityRow
 
 ACTIVITY = Query(ActivityRow, "audit_log", "WHERE seq < ? ORDER BY seq DESC LIMIT ?")
@@ -53,7 +53,7 @@ async def audit(service: Service, request: Request, query: ActivityPage) -> Acti
 
 
 def _set_paused(session: Session, state: EngineState, actor: str, paused: bool) -> ModelState:
-    session.execute(UPSERT, ("paused", "1" if paused else "0"))
+    session.execute(UPSERT_META, ("paused", "1" if paused else "0"))
     note(session, state.clock.now(), actor, "model pause" if paused else "model resume", {})
     state.paused = paused
     return {"paused": paused, "model": state.learned}

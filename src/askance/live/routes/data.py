@@ -38,6 +38,7 @@ async def _export(service: Service, request: Request, name: str, query: EventFil
     """The events that a filter lets through, in one of the formats."""
     state, kind = service.engine.state, FORMATS[name]
     which = query.condition(state)
+    await service.refresh_classes()
     writer = await service.read_page(lambda session: kind.writer(session, state.labels))
 
     async def parts() -> AsyncIterator[bytes]:

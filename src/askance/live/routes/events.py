@@ -95,7 +95,7 @@ def _now(state: EngineState, fields: dict[str, Any]) -> Prediction:
 def _prediction(state: EngineState, predicted: int, chances: list[float], version: int) -> Prediction:
     return {
         "label": state.labels.show(predicted),
-        "probabilities": dict(zip(state.classes, chances, strict=True)),
+        "probabilities": dict(zip(state.classes, chances, strict=False)),
         "model": version,
     }
 
@@ -144,9 +144,7 @@ async def show(service: Service, request: Request, event: EventId) -> EventDetai
                 "id": ask.id,
                 "state": ask.state,
                 "why": ask.why,
-                "text": reason(
-                    state.classes, ask.why, state.labels.doubtful(stored.predicted, chances), ask.probability
-                ),
+                "text": reason(state.names, ask.why, state.labels.doubtful(stored.predicted, chances), ask.probability),
                 "probability": ask.probability,
                 "audit": bool(ask.audit),
                 "created": iso(ask.created),

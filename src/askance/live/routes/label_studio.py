@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any, TypedDict
 
-from msgspec import Meta
+from msgspec import Meta, field
 from starlette.responses import Response
 
 from askance.errors import InvalidInput
 from askance.live.engine.quarantine_state import is_quarantined
 from askance.live.engine.state import EngineState
+from askance.live.exchange.annotations import annotate, read_number, withdraw
 from askance.live.exchange.label_studio import as_event, as_prediction, choices_of, labeling_config
 from askance.live.exchange.received import read_event
 from askance.live.http.routing import Request, json_response, route
 from askance.live.http.schemas import OtherBody
 from askance.live.problems import Problem
-from askance.live.questions.labels import give_label
+from askance.live.questions.labels import class_of
 from askance.live.service import Service
-from askance.live.store.database import Session
 
-MOST_TASKS = 1_000
-LABELED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+MOST_TASKS, MOST_DELETED = 1_000, 10_000
+LABELED, DELETED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"), "ANNOTATIONS_DELETED"
+TOGETHER = 100  # annotations that are taken back in one transaction
 Health = TypedDict("Health", {"status": str, "model_class": str})
 ModelVersion = TypedDict("ModelVersion", {"model_version": str})
 Suggestions = TypedDict("Suggestions", {"results": list[dict[str, Any]], "model_version": str})
@@ -53,6 +54,7 @@ class LabelStudioWebhook(OtherBody):
     action: str
     task: dict[str, Any] | None = None
     annotation: dict[str, Any] | None = None
+    annotations: Annotated[list[dict[str, Any]], Meta(max_length=MOST_DELETED)] = field(default_factory=list)
     project: dict[str, Any] | None = None
 
 
@@ -75,7 +77,8 @@ async def label_studio_setup(service: Service, request: Request, body: LabelStud
 @route("GET", "/label-studio/config.xml", "read", media="application/xml")
 async def label_studio_config(service: Service, request: Request) -> Response:
     """A labeling configuration for a project with the tasks of /v1/export.label-studio.json."""
-    content = labeling_config(service.config.classes, service.config.title, service.config.model.label_sets)
+    config = service.engine.state.config
+    content = labeling_config(config.classes, config.title, config.model.label_sets)
     return Response(content, media_type="application/xml; charset=utf-8")
 
 
@@ -100,15 +103,18 @@ def _suggest(state: EngineState, task: dict[str, Any], config: str) -> dict[str,
 
 @route("POST", "/label-studio/webhook", "label", body_bytes=None, also={201: ("An annotation was taken.", Noted)})
 async def label_studio_webhook(service: Service, request: Request, body: LabelStudioWebhook) -> Noted | Response:
-    """Label Studio: an annotation is the label of its task's event, which is taken in if it is new (scope ingest)."""
+    """Label Studio: an annotation is the label of its task's event, which is taken in if it is new (scope ingest); the
+    label of one that is deleted, or changed to none, is taken back."""
+    if body.action == DELETED:
+        return await _withdraw(service, request, body.annotations)
     if body.action not in LABELED or body.task is None or body.annotation is None:
         return {"outcome": "ignored"}
     if not request.user.may("ingest"):
         raise Problem("forbidden", "annotations bring events: this needs the scope 'ingest', too.")
-    chosen, labels = list(choices_of([body.annotation])), service.engine.state.labels
+    chosen, state = list(choices_of([body.annotation])), service.engine.state
     if not chosen:
-        return {"outcome": "ignored"}
-    place, user = labels.read(chosen if labels.are_sets else chosen[0]), request.user
+        return await _withdraw(service, request, [body.annotation])
+    place, user = class_of(state, chosen if state.labels.are_sets else chosen[0]), request.user
     item = as_event(body.task)
     given = {name: item[name] for name in ("id", "fields", "time") if item[name] is not None}
     event = read_event(given, service.config.server.event_bytes)
@@ -118,8 +124,15 @@ async def label_studio_webhook(service: Service, request: Request, body: LabelSt
     if is_quarantined(taken):
         return {"outcome": "quarantined"}
 
-    def give(session: Session, state: EngineState) -> dict[str, Any]:
-        return give_label(session, state, user.name, event.id, place, None, True, user.may("review"))
+    number = read_number(body.annotation)
+    outcome = await service.do(annotate, user.name, number, event.id, place, user.may("review"))
+    return json_response({"outcome": outcome}, 201)
 
-    done = await service.do(give)
-    return json_response({"outcome": done["outcome"]}, 201)
+
+async def _withdraw(service: Service, request: Request, annotations: list[dict[str, Any]]) -> Noted:
+    """Take the labels of annotations back."""
+    numbers = [number for number in map(read_number, annotations) if number is not None]
+    taken = 0
+    for first in range(0, len(numbers), TOGETHER):
+        taken += await service.do(withdraw, request.user.name, numbers[first : first + TOGETHER])
+    return {"outcome": "withdrawn" if taken else "ignored"}

@@ -35,8 +35,10 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
         "version": askance.__version__,
         "root": service.prefix,
         "title": service.config.title,
-        "classes": service.config.classes,
+        "classes": service.engine.state.config.classes,
         "label_sets": service.config.model.label_sets,
+        "names": service.engine.state.scheme.names,
+        "retired": service.engine.state.scheme.retired,
         "user": {"name": user.name, "scopes": list(user.scopes)} if user else None,
         "open_access": service.is_open and not service.keys.exist,
         **more,
@@ -183,7 +185,8 @@ def local_path(service: Service, target: str | None) -> str:
 
 
 Me = TypedDict("Me", {
-    "name": str, "scopes": list[str], "open_access": bool, "classes": list[str], "title": str, "store": str,
+    "name": str, "scopes": list[str], "open_access": bool, "classes": list[str], "names": dict[str, str], "scheme": int,
+    "title": str, "store": str,
     "version": str, "lease_seconds": float, "learn_after": float,
 })  # fmt: skip
 
@@ -195,7 +198,9 @@ async def me(service: Service, request: Request) -> Me:
         "name": request.user.name,
         "scopes": list(request.user.scopes),
         "open_access": service.is_open and not service.keys.exist,
-        "classes": service.config.classes,
+        "classes": service.engine.state.config.classes,
+        "names": service.engine.state.scheme.names,
+        "scheme": service.engine.state.scheme.seq,
         "title": service.config.title,
         "store": service.engine.state.store,
         "version": askance.__version__,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+import logging
+from functools import partial
+from typing import Annotated, Any, Literal, TypedDict
 from urllib.parse import parse_qsl
 
 from msgspec import Meta
@@ -11,18 +14,21 @@ from starlette.responses import Response
 
 from askance.live.access import people
 from askance.live.access.auth import LONGEST_NAME
+from askance.live.access.mail import MailError, send_link
 from askance.live.access.people import ALL, LASTING, LONGEST_EMAIL, kind_of_link
 from askance.live.access.roles import ROLES
-from askance.live.clock import iso
+from askance.live.clock import iso, span
 from askance.live.engine.state import EngineState
 from askance.live.http.routing import LOGIN_BYTES, Request, route
 from askance.live.http.schemas import QueryString, RequestBody
-from askance.live.problems import Problem
+from askance.live.problems import Problem, StartError
 from askance.live.routes.admin import Entry
 from askance.live.routes.pages import begin_session, page, sentence_of
 from askance.live.service import Service
 from askance.live.store.database import Session
 from askance.live.store.schema import PersonRow
+
+log = logging.getLogger("askance")
 
 LATEST = 100  # entries of somebody's activity
 Role = Literal["viewer", "annotator", "lead", "admin"]
@@ -36,7 +42,9 @@ Person = TypedDict("Person", {
 })  # fmt: skip
 People = TypedDict("People", {"people": list[Person]})
 PersonActivity = TypedDict("PersonActivity", {"person": Person, "entries": list[Entry]})
-Link = TypedDict("Link", {"person": Person, "kind": str, "link": str, "expires": str, "sent": NotRequired[bool]})
+Link = TypedDict(
+    "Link", {"person": Person, "kind": str, "link": str, "expires": str, "sent": bool, "mail_problem": str | None}
+)
 
 
 class Invitation(RequestBody):
@@ -119,7 +127,8 @@ async def show_person(service: Service, request: Request, person: PersonNumber) 
 
 @route("POST", "/v1/people", "admin", anywhere=True)
 async def invite_person(service: Service, request: Request, body: Invitation) -> Link:
-    """Add somebody; the link in the response lets them in, once, within seven days. It is shown this once."""
+    """Add somebody; the link in the response lets them in, once, within seven days. It is shown this once, and sent to
+    them where the settings have a mail server."""
     if request.user.way == "open" and body.role != "admin":
         raise Problem(
             "invalid",
@@ -133,7 +142,7 @@ async def invite_person(service: Service, request: Request, body: Invitation) ->
         person, secret = people.invite(session, actor, body.name, body.email, body.role, now)
         return _link(service, request, session, state, person, secret)
 
-    return await _change(service, work)
+    return await _send(service, await _change(service, work))
 
 
 @route("POST", "/v1/people/{person}/link", "admin", anywhere=True)
@@ -146,7 +155,7 @@ async def make_link(service: Service, request: Request, person: PersonNumber) ->
         secret = people.make_link(session, request.user.name, found, state.clock.now())
         return _link(service, request, session, state, found, secret)
 
-    return await _change(service, work)
+    return await _send(service, await _change(service, work))
 
 
 @route("POST", "/v1/people/{person}/role", "admin", anywhere=True)
@@ -206,7 +215,25 @@ def _link(
         "kind": kind,
         "link": f"{service.address(request)}{people.entrance(secret)}",
         "expires": iso(state.clock.now() + LASTING[kind]),
+        "sent": False,
+        "mail_problem": None,
     }
+
+
+async def _send(service: Service, made: Link) -> Link:
+    """Send a link to whoever it lets in, where the settings have a mail server and the person an address."""
+    settings, email = service.config.mail, made["person"]["email"]
+    if settings is None or not email:
+        return made
+    send = partial(
+        send_link, settings, service.config.title, email, made["kind"], made["link"], span(LASTING[made["kind"]])
+    )
+    try:
+        await asyncio.get_running_loop().run_in_executor(None, send)
+    except (MailError, StartError) as error:
+        log.warning("a link was not sent: %s", error)
+        return {**made, "mail_problem": str(error)}
+    return {**made, "sent": True}
 
 
 # --- pages -----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from askance.live.exchange.event_filter import EventFilter
 from askance.live.http.routing import Request, do_in_turn, route
 from askance.live.http.schemas import ClassName, Name, RequestBody
 from askance.live.problems import Problem, attempt
+from askance.live.questions.labels import class_of
 from askance.live.questions.review import Note, Order, ReviewedPage, add_note, close, correct, find_events
 from askance.live.routes.pages import page
 from askance.live.service import Service
@@ -74,6 +75,7 @@ class NewNote(RequestBody):
 async def review(service: Service, request: Request, query: ReviewQuery) -> ReviewedPage:
     """Events that were asked about or answered, by what they say, their labels, predictions, people, state and time."""
     state = service.engine.state
+    await service.refresh_classes()
     condition = query.condition(state)
     look = partial(find_events, state=state, condition=condition, order=query.sort, cursor=query.cursor)
     return await service.read_page(lambda session: look(session, limit=query.limit))
@@ -82,7 +84,7 @@ async def review(service: Service, request: Request, query: ReviewQuery) -> Revi
 @route("POST", "/v1/review/correct", "review")
 async def review_correct(service: Service, request: Request, body: Correction) -> ReviewDone:
     """Say what events are, whatever was said before, with a reason; what was learned of them is a correction."""
-    place = service.engine.state.labels.read(body.label)
+    place = class_of(service.engine.state, body.label)
     return await _each(service, request, body.events, partial(correct, place=place, why=body.reason))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -29,12 +29,19 @@ CHANGING = {
     "asks": {"rank", "state", "expires", "skips", "deliveries", "annotator", "deadline"},
     "answers": {"state", "due"},
 }
-KEYS = {"events": "seq", "asks": "id", "answers": "seq", "learned": "seq", "settings": "seq", "widened": "seq"}
+KEYS = {
+    "events": "seq", "asks": "id", "answers": "seq", "learned": "seq", "settings": "seq", "schemes": "seq",
+    "widened": "seq",
+}  # fmt: skip
 COLUMNS = {
     table: tuple(name for name in TABLES[table].__annotations__ if name not in CHANGING.get(table, ()))
     for table in KEYS
 }
-VALUES = {table: attrgetter(*names) for table, names in COLUMNS.items()}
+VALUES: dict[str, Callable[[Any], Any] | None] = {
+    table: None if names == tuple(TABLES[table].__annotations__) else attrgetter(*names)
+    for table, names in COLUMNS.items()
+}
+"""What of a row is in the hash; None: all of it, as it is."""
 SIZE = 16  # bytes
 REMEDY = "restore a backup with 'askance restore', or keep what is there as it is with 'askance rebuild'"
 _encode = msgspec.json.Encoder().encode
@@ -76,12 +83,13 @@ class LogHash:
 
     def document(self) -> str:
         """As the store keeps them."""
-        return json.dumps(self.tables)
+        return _encode(self.tables).decode()
 
     def add(self, table: str, rows: Sequence[Any]) -> None:
         """Rows were added, in the order of their numbers."""
         if rows:
-            self._extend(table, map(VALUES[table], rows))
+            values = VALUES[table]
+            self._extend(table, rows if values is None else map(values, rows))
 
     def _extend(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         before = self._of(table)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from askance.live.store.database import Session
-from askance.live.store.schema import TABLES
+from askance.live.store.schema import TABLES, MetaRow
 
 R = TypeVar("R", bound=tuple[Any, ...])
 
@@ -82,3 +82,7 @@ def upsert(row: type[tuple[Any, ...]], *keys: str) -> str:
     """
     new = ", ".join(f"{name} = excluded.{name}" for name in fields_of(row) if name not in keys)
     return f"{insert(row)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"
+
+
+UPSERT_META = upsert(MetaRow, "name")
+"""The statement that stores what there is one of."""

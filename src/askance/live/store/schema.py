@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Annotated, Any, Final, NamedTuple, get_type_hints
 
-from askance.live.problems import StartError
+from askance.live.problems import StartError, StoreInUse
 from askance.live.store.database import Database, Session
 
 
@@ -50,7 +50,7 @@ class EventRow(NamedTuple):
     """As the client gave it, JSON."""
     received: Annotated[float, Exported("received", Form.MOMENT)]
     seq: Annotated[int, Exported("seq")]
-    """Its place in the log, shared with ``learned`` and ``settings``."""
+    """Its place in the log, shared with ``learned``, ``settings`` and ``schemes``."""
     predicted: Annotated[int, Exported("prediction.label", Form.CLASS)]
     probabilities: Annotated[str, Exported("prediction.probabilities", Form.BY_CLASS)]
     version: Annotated[int, Exported("prediction.model")]
@@ -129,6 +129,13 @@ class LearnedRow(NamedTuple):
 
 class SettingsRow(NamedTuple):
     """A row of ``settings``: the budget and the audit share that hold from here on."""
+
+    seq: int
+    document: str
+
+
+class SchemeRow(NamedTuple):
+    """A row of ``schemes``: the classes and the kinds of fields from here on (``askance.live.engine.scheme``)."""
 
     seq: int
     document: str
@@ -302,6 +309,7 @@ TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
     "answers": AnswerRow,
     "learned": LearnedRow,
     "settings": SettingsRow,
+    "schemes": SchemeRow,
     "widened": WidenedRow,
     "quarantine": QuarantineRow,
     "notes": NoteRow,
@@ -499,7 +507,12 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_due ON outbox (due) WHERE given_up = 0;
 """
 
-MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH]
+# Classes and kinds of fields that changed; a store without a row has those of its settings.
+SEVENTH = """
+CREATE TABLE schemes (seq $BIG PRIMARY KEY, document TEXT NOT NULL);
+"""
+
+MIGRATIONS = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH]
 
 
 def statements(migration: str, words: dict[str, str]) -> list[str]:
@@ -522,15 +535,17 @@ def migrate(database: Database) -> None:
     """
     with database.write() as session:
         found = database.version(session)
-    if found > len(MIGRATIONS):
-        raise StartError(
-            f"the store {database.place!r} was written by a newer askance (schema {found}; this one knows up to "
-            f"{len(MIGRATIONS)}); upgrade askance, or restore a backup made by this version."
-        )
+    check_known(database, found)
     if found == len(MIGRATIONS):
         return
     if found:
-        database.own()
+        try:
+            database.own()
+        except StoreInUse:
+            raise StoreInUse(
+                f"the tables of {database.place!r} must be changed for this version of askance, and another askance "
+                "works on them: stop the processes that own the stream or stand by for it, then start this one."
+            ) from None
     try:
         for number in range(found, len(MIGRATIONS)):
             with database.write() as session:
@@ -539,6 +554,15 @@ def migrate(database: Database) -> None:
     finally:
         if found:
             database.disown()
+
+
+def check_known(database: Database, version: int) -> None:
+    """Refuse tables of a newer askance: a process that was started before them would not know what they mean."""
+    if version > len(MIGRATIONS):
+        raise StartError(
+            f"the store {database.place!r} was written by a newer askance (schema {version}; this one knows up to "
+            f"{len(MIGRATIONS)}); upgrade askance, or restore a backup made by this version."
+        )
 
 
 def _apply(session: Session, number: int, words: dict[str, str]) -> None:

@@ -17,9 +17,9 @@ from askance.live.clock import DAY, iso, span
 from askance.live.config import Config
 from askance.live.engine.quality_tracker import QualityTracker
 from askance.live.engine.spending import count_spent
-from askance.live.engine.state import UPSERT, EngineState
+from askance.live.engine.state import EngineState
 from askance.live.store.database import Session
-from askance.live.store.rows import Query, insert
+from askance.live.store.rows import UPSERT_META, Query, insert
 from askance.live.store.schema import OutboxRow
 from askance.live.webhooks.settings import Webhook
 
@@ -103,7 +103,7 @@ def raise_alarms(session: Session, state: EngineState, room: int | None) -> None
     for event in holds.keys() - before:
         emit(session, state, event, [holds[event]])
     if holds.keys() != before:
-        session.execute(UPSERT, (ALARMS, " ".join(sorted(holds))))
+        session.execute(UPSERT_META, (ALARMS, " ".join(sorted(holds))))
 
 
 def is_drifting(tracker: QualityTracker) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance.features.encoder import Cells
-from askance.features.rows import FieldError, Plan
+from askance.features.rows import FieldError
 from askance.learner.base import NO_TIMES
 from askance.learner.events import SparseEvents, in_pieces
 from askance.learner.files import to_bytes
@@ -28,7 +28,7 @@ from askance.live.engine.label_sets.exploration import LabelSetExploration
 from askance.live.engine.label_sets.question import LabelQuestion, asked_about
 from askance.live.engine.label_sets.tracker import AnsweredLabel, LabelSetTracker
 from askance.live.engine.label_space import known_of, pack
-from askance.live.engine.learner import SPARE_COLUMNS, Answer, Decided, Incoming, Learner, most_model_bytes
+from askance.live.engine.learner import SPARE_COLUMNS, Answer, Decided, Incoming, Learner, Taken, most_model_bytes
 from askance.live.engine.start import Start
 from askance.live.problems import Unusable
 
@@ -71,15 +71,15 @@ class LabelSetLearner(Learner):
         if not self.clf.has_begun or width > self._room:
             self.clf.make_room(self._layout.width(width + SPARE_COLUMNS))
 
-    def _decide(self, cells: Cells, taken: list[tuple[Incoming, Plan]], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         starts, columns, values = self.features.encoder.rows(cells)
         self._widen()
         blocks = self._blocks(starts, columns, values)
         return [
-            self._decide_one(event, plan, block, after + 1 + row)
-            for row, ((event, plan), block) in enumerate(zip(taken, blocks, strict=True))
+            self._decide_one(event, widened, block, after + 1 + row)
+            for row, ((event, widened), block) in enumerate(zip(taken, blocks, strict=True))
         ]
 
     def _blocks(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Iterator[Block]:
@@ -87,7 +87,7 @@ class LabelSetLearner(Learner):
         events = SparseEvents(starts, columns, values, self._room, len(starts) - 1)
         return (block for _, block in in_pieces(events.blocks(self._preparation), 1))
 
-    def _decide_one(self, event: Incoming, plan: Plan, block: Block, seq: int) -> Decided:
+    def _decide_one(self, event: Incoming, widened: Mapping[str, str], block: Block, seq: int) -> Decided:
         levels = self.exploring.levels
         self._follow_clock(event.received)
         when = np.array([event.received]) if self.clf.reads_time else NO_TIMES
@@ -120,7 +120,7 @@ class LabelSetLearner(Learner):
             audit_probability=1.0 - prod(
                 1.0 - min(level, decision.probability) for level, decision in zip(levels, decisions, strict=True)
             ),
-            widened=plan.widened,
+            widened=widened,
             about=pack({place: False for place, decision in enumerate(decisions) if decision.asked}),
             n_asked=n_asked_here,
         )  # fmt: skip

@@ -55,8 +55,9 @@ class LabelSetTracker(QualityTracker):
         self, seq: int, predicted: Sequence[bool], chances: Sequence[float], asking: Sequence[tuple[float, bool]]
     ) -> None:
         """An event came, with so many questions."""
-        for place, (is_there, chance, (probability, asked)) in enumerate(zip(predicted, chances, asking, strict=True)):
-            self.event(self._ticket(seq, place), int(is_there), [1.0 - chance, chance], probability, asked)
+        probabilities, asked = [probability for probability, _ in asking], [is_asked for _, is_asked in asking]
+        pairs = [(1.0 - chance, chance) for chance in chances]
+        self.events(self._ticket(seq, 0), [int(is_there) for is_there in predicted], pairs, probabilities, asked)
 
     def answer_of_labels(self, seq: int, answers: Sequence[AnsweredLabel], received: float) -> None:
         """Answers about an event are learned."""

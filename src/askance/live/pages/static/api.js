@@ -28,6 +28,20 @@ export const logIn = (page) => `${root}/login?next=${encodeURIComponent(root + p
 let store = null;
 export const speakTo = (id) => (store = id);
 
+// Which classes hold: every answer of the service says so, and a page that shows them hears of others.
+let scheme = null;
+let onScheme = () => {};
+export function watchClasses(known, onchange) {
+  scheme = String(known);
+  onScheme = onchange;
+}
+
+function noteClasses(now) {
+  if (scheme === null || now === null || now === scheme) return;
+  scheme = now;
+  onScheme();
+}
+
 export async function request(method, path, body, options = {}) {
   let response;
   try {
@@ -43,6 +57,7 @@ export async function request(method, path, body, options = {}) {
   } catch (error) {
     throw new Unreachable(String(error));
   }
+  noteClasses(response.headers.get("askance-classes"));
   const retryAfter = Number(response.headers.get("retry-after")) || null;
   if (response.status === 204) return { nothing: true, headers: response.headers, retryAfter };
   let document;

@@ -3,6 +3,7 @@
 import { bandChart, barsChart, calibrationChart, intervalChart, legend, sharesChart, table, timeChart } from "./charts.js";
 import { root } from "./api.js";
 import { clock, count, duration, h, number, percent, some } from "./dom.js";
+import { nameOf } from "./names.js";
 import { scrollBox } from "./scrolling.js";
 
 const MOST_CLASSES = 6;
@@ -15,7 +16,7 @@ export const CARDS = [
       const { n, needed, estimate, low, high, baseline } = headline;
       if (!headline.enough) return labels.total ? `Too early to say: ${some(n, "answer")} so far about events that came since the model began to learn; from ${needed} on there is an estimate.` : "Too early to say: no question has been answered.";
       const verdict = low > baseline.estimate ? "Yes, better than guessing" : high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
-      return `${verdict}: right on ${percent(estimate)} of ${spanOf(headline, sets)} (95 % interval ${percent(low)} to ${percent(high)}, from ${some(n, "answer")} and the chance each was asked with). Always saying ${baseline.label} would be right on ${percent(baseline.estimate)} of them.`;
+      return `${verdict}: right on ${percent(estimate)} of ${spanOf(headline, sets)} (95 % interval ${percent(low)} to ${percent(high)}, from ${some(n, "answer")} and the chance each was asked with). Always saying ${nameOf(baseline.label)} would be right on ${percent(baseline.estimate)} of them.`;
     },
     draw({ accuracy: { headline }, labels, queue }, series, width, words) {
       if (!labels.total) return queue.open > 0 && h("p", {}, h("a", { class: "alone", href: `${root}/label` }, "Answer the first questions"));
@@ -27,7 +28,7 @@ export const CARDS = [
       [
         ["The last events", ...estimateRow(accuracy.recent)],
         ["All", ...estimateRow(accuracy.overall)],
-        ...(accuracy.baseline.label === null ? [] : [[`Always ${accuracy.baseline.label}`, "", percent(accuracy.baseline.estimate), "", ""]]),
+        ...(accuracy.baseline.label === null ? [] : [[`Always ${nameOf(accuracy.baseline.label)}`, "", percent(accuracy.baseline.estimate), "", ""]]),
         ["On what was asked (harder)", accuracy.answered.n, accuracy.answered.n ? percent(accuracy.answered.right / accuracy.answered.n) : "–", "", ""],
       ],
     ],
@@ -75,11 +76,11 @@ export const CARDS = [
       if (rows.length > 1) return [sharesChart(width, rows, names, words), legend(names)];
       const counts = Object.entries(stats.classes_mix.predicted).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 4);
       const all = sumOf(stats.classes_mix.predicted);
-      return counts.length > 0 && barsChart(width, counts.map(([name, n]) => ({ name, value: n, limit: all, words: percent(n / all) })), words);
+      return counts.length > 0 && barsChart(width, counts.map(([label, n]) => ({ name: nameOf(label), value: n, limit: all, words: percent(n / all) })), words);
     },
     table({ classes_mix: mix }) {
       const [all, recent] = [sumOf(mix.predicted), sumOf(mix.recent)];
-      const rows = Object.keys(mix.predicted).map((name) => [name, share(mix.predicted[name], all), share(mix.recent[name], recent)]);
+      const rows = Object.keys(mix.predicted).map((label) => [nameOf(label), share(mix.predicted[label], all), share(mix.recent[label], recent)]);
       return [["Class", "Of all", "Of the last 10 minutes"], rows];
     },
   },
@@ -203,11 +204,11 @@ function rowsOf(series, pick, isRate = false) {
 function mixOf(stats, series) {
   const sorted = Object.entries(stats.classes_mix.predicted).sort((a, b) => b[1] - a[1]).map(([name]) => name);
   const top = sorted.length > MOST_CLASSES + 1 ? sorted.slice(0, MOST_CLASSES) : sorted;
-  const names = top.length < sorted.length ? [...top, "all others"] : top;
+  const names = top.length < sorted.length ? [...top.map(nameOf), "all others"] : top.map(nameOf);
   const rows = rowsOf(series, (point) => ({ predicted: point.predicted })).filter((row) => sumOf(row.predicted) > 0);
   for (const row of rows) {
     const total = sumOf(row.predicted);
-    row.shares = Object.fromEntries(top.map((name) => [name, row.predicted[name] / total]));
+    row.shares = Object.fromEntries(top.map((label) => [nameOf(label), (row.predicted[label] ?? 0) / total]));
     if (names.length > top.length) row.shares["all others"] = Math.max(0, 1 - sum(Object.values(row.shares)));
   }
   return { rows, names };
@@ -226,7 +227,7 @@ function worstPair(confusion) {
   let worst = null;
   chosenMatrix(confusion).forEach((row, truth) =>
     row.forEach((n, predicted) => {
-      if (truth !== predicted && n > (worst?.n ?? 0)) worst = { n, of: sum(row), truth: confusion.labels[truth], predicted: confusion.labels[predicted] };
+      if (truth !== predicted && n > (worst?.n ?? 0)) worst = { n, of: sum(row), truth: nameOf(confusion.labels[truth]), predicted: nameOf(confusion.labels[predicted]) };
     }),
   );
   return worst;
@@ -244,8 +245,8 @@ function matrix(confusion) {
     h(
       "table", { class: confusion.labels.length > 5 ? "matrix small many" : "matrix small" },
       h("caption", { class: "hidden" }, "Rows: what people said. Columns: what the model had predicted."),
-      h("thead", {}, h("tr", {}, h("th", {}, "said \\ predicted"), confusion.labels.map((label) => h("th", { scope: "col", dir: "auto", title: label }, label)))),
-      h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto", title: confusion.labels[truth] }, confusion.labels[truth]), row.map((n, predicted) => cell(n, row, truth === predicted))))),
+      h("thead", {}, h("tr", {}, h("th", {}, "said \\ predicted"), confusion.labels.map(nameOf).map((name) => h("th", { scope: "col", dir: "auto", title: name }, name)))),
+      h("tbody", {}, counts.map((row, truth) => h("tr", {}, h("th", { scope: "row", dir: "auto", title: nameOf(confusion.labels[truth]) }, nameOf(confusion.labels[truth])), row.map((n, predicted) => cell(n, row, truth === predicted))))),
     ),
   );
   return [box, h("p", { class: "cue", hidden: true }, "scroll sideways for more classes →")];

@@ -3,6 +3,7 @@
 
 import { byId, h, percent } from "./dom.js";
 import { keyOf } from "./keys.js";
+import { nameOf } from "./names.js";
 
 const LONG_NAME = 22; // characters from which a name gets both columns of a phone
 const MANY = 9; // classes that have a digit; with more there is a box to find one
@@ -10,33 +11,43 @@ const TOO_MANY = 16; // for a phone to show without scrolling
 
 export class Choices {
   #buttons = [];
+  #onchoose;
   #areSets;
   #asked = null; // the labels of a set that the question is about
 
   constructor(classes, areSets, onchoose) {
-    const box = byId("classes");
+    this.#onchoose = onchoose;
     this.#areSets = areSets;
+    if (matchMedia("(hover: none) and (pointer: coarse)").matches) byId("find").placeholder = "Find a class";
+    byId("find").addEventListener("input", () => this.#filter());
+    this.use(classes);
+  }
+
+  // These are the classes from now on.
+  use(classes) {
+    const box = byId("classes");
     box.dataset.count = classes.length > MANY ? "many" : classes.length > 4 ? "some" : "few";
     this.#buttons = classes.map((label, place) => {
       const key = keyOf(place);
+      const name = nameOf(label);
+      const isLong = name.length > LONG_NAME;
       return h(
         "button",
-        { type: "button", class: label.length > LONG_NAME ? "choice long" : "choice", data: { label }, title: label.length > LONG_NAME ? label : null, "aria-keyshortcuts": key || null, role: areSets ? "checkbox" : null, "aria-checked": areSets ? "false" : null, onclick: (event) => this.#choose(event, onchoose) },
+        { type: "button", class: isLong ? "choice long" : "choice", data: { label, name }, title: isLong ? name : null, "aria-keyshortcuts": key || null, role: this.#areSets ? "checkbox" : null, "aria-checked": this.#areSets ? "false" : null, onclick: (event) => this.#choose(event) },
         key && h("kbd", {}, key),
-        h("span", { class: "name", dir: "auto" }, label),
+        h("span", { class: "name", dir: "auto" }, name),
         h("span", { class: "chance" }),
         h("span", { class: "bar", "aria-hidden": "true" }),
       );
     });
-    box.append(...this.#buttons);
+    box.replaceChildren(...this.#buttons);
     byId("finder").hidden = classes.length <= MANY;
     byId("finder").classList.toggle("wide-only", classes.length <= TOO_MANY);
-    if (matchMedia("(hover: none) and (pointer: coarse)").matches) byId("find").placeholder = "Find a class";
-    byId("find").addEventListener("input", () => this.#filter());
+    this.#filter();
   }
 
-  #choose(event, onchoose) {
-    onchoose(event.currentTarget.dataset.label, event);
+  #choose(event) {
+    this.#onchoose(event.currentTarget.dataset.label, event);
     this.clearFind();
   }
 
@@ -89,7 +100,7 @@ export class Choices {
     let isFirst = Boolean(wanted);
     for (const button of this.#buttons) {
       const isAsked = this.#asked?.has(button.dataset.label) ?? true;
-      button.hidden = !isAsked || !button.dataset.label.toLocaleLowerCase().includes(wanted);
+      button.hidden = !isAsked || ![button.dataset.label, button.dataset.name].some((word) => word.toLocaleLowerCase().includes(wanted));
       button.classList.toggle("first", isFirst && !button.hidden);
       if (!button.hidden) isFirst = false;
     }

@@ -4,6 +4,7 @@ import { get, logIn, post, root } from "./api.js";
 import { CARDS } from "./cards.js";
 import { table } from "./charts.js";
 import { byId, clock, count, duration, h, number, percent } from "./dom.js";
+import { useNames } from "./names.js";
 import { replaceContent } from "./scrolling.js";
 
 const SERIES_EVERY = 15_000;
@@ -95,6 +96,7 @@ function watch() {
   const source = new EventSource(`${root}/v1/live`);
   source.addEventListener("stats", (event) => {
     stats = JSON.parse(event.data);
+    useNames(stats.names);
     badge("saved", "live");
     schedule();
   });
@@ -121,6 +123,7 @@ byId("pause")?.addEventListener("click", async ({ currentTarget }) => {
   try {
     await post(`/v1/model/${currentTarget.dataset.act}`); // what it said, whatever the newest numbers are
     stats = await get("/v1/stats", { cache: "no-store" }); // not those of a moment ago
+    useNames(stats.names);
   } catch (error) {
     byId("alert").hidden = false;
     byId("alert").textContent = error.message;

@@ -1,11 +1,12 @@
 // The label page: one question at a time, answered by a key.
 
-import { get, logIn, newId, root, speakTo } from "./api.js";
+import { get, logIn, newId, root, speakTo, watchClasses } from "./api.js";
 import { BY_TOPIC, Deck } from "./deck.js";
 import { byId, count, h, some } from "./dom.js";
 import { canUndo, History } from "./history.js";
 import { announcementOf, itemView, showRaw, summaryOf } from "./item.js";
 import { isTyping, LETTERS, meaning } from "./keys.js";
+import { nameOf, useNames } from "./names.js";
 import { Choices } from "./choices.js";
 import { emptyView } from "./empty.js";
 import { inWords } from "./labels.js";
@@ -16,11 +17,14 @@ import { writeAll } from "./written.js";
 
 const TOO_FAST = 80; // ms: no one reads a question in less, so the key bounced
 const TOO_FAST_CLICK = 350; // ms: the second half of a double click
+const SAID_BEFORE = "already_answered"; // the code of that problem
+const LOOK = 15_000; // ms between looks for other classes, while a question lies on the table
 const SKIPS = { unsure: "Unsure", bad_data: "Bad data", later: "Later" };
 
 const app = byId("app");
-const classes = JSON.parse(app.dataset.classes);
+let classes = JSON.parse(app.dataset.classes);
 const areSets = app.dataset.labelSets === "true";
+useNames(JSON.parse(app.dataset.names));
 const views = new Map(); // ask id -> its element, made before it is needed
 let me = { name: app.dataset.user, title: app.dataset.title, lease_seconds: 600 };
 let outbox, tabs, deck;
@@ -50,6 +54,9 @@ async function start() {
     if (known && known.title === me.title && known.name === me.name) me = known;
   }
   speakTo(me.store);
+  useClasses(me);
+  watchClasses(me.scheme, learnClasses);
+  setInterval(() => document.hidden || get("/v1/me").catch(() => {}), LOOK);
   const scope = encodeURIComponent(`${me.store} ${me.name}`);
   tabs = new Tabs(scope, (ids) => deck.drop(ids));
   outbox = new Outbox(scope, tabs, onOutbox, onResult);
@@ -72,6 +79,44 @@ async function keepForOffline() {
   const cache = await caches.open("askance-label");
   await cache.addAll([`${root}/label`, ...new Set(parts.filter((path) => path.includes("/static/")))]);
   document.documentElement.dataset.kept = "true";
+}
+
+// --- the classes -------------------------------------------------------------------------------------------------
+
+function useClasses(known) {
+  if (!known.classes) return false; // kept by an earlier page
+  const before = JSON.stringify([classes, classes.map(nameOf)]);
+  classes = known.classes;
+  useNames(known.names);
+  if (JSON.stringify([classes, classes.map(nameOf)]) === before) return false;
+  choices.use(classes);
+  tellKeys();
+  return true;
+}
+
+// Somebody has changed the classes: the question on the table gets the new choices.
+async function learnClasses() {
+  let known;
+  try {
+    known = await get("/v1/me");
+  } catch {
+    return; // the next answer of the service says so again
+  }
+  shelf.put(`askance:me:${root}`, known);
+  const before = classes;
+  if (!useClasses(known)) return;
+  for (const ask of deck?.asks ?? []) if (ask.suggestion && !classes.includes(ask.suggestion.label)) ask.suggestion = null;
+  choices.show(shown);
+  const list = (labels) => labels.map(nameOf).join(", ");
+  const added = classes.filter((label) => !before.includes(label));
+  const gone = before.filter((label) => !classes.includes(label));
+  const words = [added.length && `New: ${list(added)}.`, gone.length && `No longer offered: ${list(gone)}.`].filter(Boolean);
+  toast(`The classes have changed. ${words.join(" ")}`.trim());
+}
+
+function tellKeys() {
+  byId("letters").textContent = classes.length > 9 ? `, A–${LETTERS[Math.min(classes.length - 10, LETTERS.length - 1)].toUpperCase()}` : "";
+  byId("find-help").hidden = classes.length <= 9;
 }
 
 // --- what is on the table ------------------------------------------------------------------------------------
@@ -166,8 +211,9 @@ function onResult(entry, response, problem) {
   if (entry.kind === "undo") return onUndone(entry, response, problem);
   if (!deck?.current) deck?.look(); // what the service said before it had this answer no longer holds
   if (!problem) return history.set(entry.id, response.outcome === "extra" ? "extra" : "saved");
-  history.set(entry.id, "refused", problem.message);
-  toast(`An answer was refused: ${problem.message}`);
+  const words = SAID_BEFORE === problem.code ? "you gave another answer to this question elsewhere, which holds" : problem.message;
+  history.set(entry.id, "refused", words);
+  toast(`An answer was refused: ${words}`);
 }
 
 function onUndone(entry, response, problem) {
@@ -323,8 +369,7 @@ function closeHistory() {
 }
 
 function wireButtons() {
-  byId("letters").textContent = classes.length > 9 ? `, A–${LETTERS[Math.min(classes.length - 10, LETTERS.length - 1)].toUpperCase()}` : "";
-  byId("find-help").hidden = classes.length <= 9;
+  tellKeys();
   for (const button of document.querySelectorAll("[data-act]")) {
     button.addEventListener("click", (event) => {
       if (event.detail > 0 && button.dataset.act !== "comment") backToItem();

@@ -1,10 +1,13 @@
 // A label in words: a class; or, of a set, the labels that an event has. Where only some are known it is an object.
 
+import { nameOf } from "./names.js";
+
 export function inWords(label) {
-  if (label === null || label === undefined || typeof label === "string") return label ?? "";
-  if (Array.isArray(label)) return label.join(", ") || "none";
+  if (label === null || label === undefined) return "";
+  if (typeof label === "string") return nameOf(label);
+  if (Array.isArray(label)) return label.map(nameOf).join(", ") || "none";
   const has = Object.keys(label).filter((name) => label[name]);
-  return has.join(", ") || `not ${Object.keys(label).join(", ")}`;
+  return has.map(nameOf).join(", ") || `not ${Object.keys(label).map(nameOf).join(", ")}`;
 }
 
 // Whether what people said differs from what was predicted, or from what somebody else said, where both know.

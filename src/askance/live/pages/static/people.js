@@ -92,7 +92,8 @@ function showLink(made) {
   const { pathname, search } = new URL(made.link);
   const isInvitation = made.kind === INVITATION;
   byId("link-title").textContent = isInvitation ? `Invitation for ${made.person.name}` : `Login link for ${made.person.name}`;
-  byId("link-words").textContent = `Send it to them, and to nobody else: it lets one person in, once, until ${when(made.expires)}. It is shown this once.`;
+  const sent = made.sent ? `It was sent to ${made.person.email}.` : `${made.mail_problem ? `No mail was sent: ${made.mail_problem} ` : ""}Send it to them, and to nobody else.`;
+  byId("link-words").textContent = `${sent} It lets one person in, once, until ${when(made.expires)}. It is shown this once.`;
   byId("link-address").value = location.origin + pathname + search;
   byId("link").hidden = false;
   byId("link-address").focus();

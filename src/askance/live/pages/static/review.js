@@ -3,7 +3,9 @@
 import { get, logIn, post, root } from "./api.js";
 import { byId, h, percent, some } from "./dom.js";
 import { differ, inWords } from "./labels.js";
+import { useNames } from "./names.js";
 
+useNames(JSON.parse(byId("main").dataset.names));
 const form = byId("filter");
 const chosen = new Set();
 let shown = []; // the events on the page
