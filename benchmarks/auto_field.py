@@ -9,7 +9,7 @@ import numpy as np
 import askance
 from askance.learner.auto import Committee, InverseSquareMargin
 from askance.learner.auto.fourier import CURVES
-from askance.learner.auto.make import AUDITS, CLASS_POWER, REACTION
+from askance.learner.auto.make import ASKING, AUDITS, CLASS_POWER, REACTION
 from askance.learner.auto.members import DUAL, MEMBERS, MIRROR, PASSIVE, PROBIT, Member
 from askance.learner.auto.views import RAW, STANDARD, UNIT
 from benchmarks.auto_data import Played, judge, stream, whole
@@ -79,7 +79,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "one learner (standard-probit-10)": {"members": "standard-probit-10"},
     "nothing asked at random": {"audits": 0.0},
     "no curves": {"curves": 0},
-    "classes alike in asking": {"class_power": 0.0},
+    "classes alike in asking": {"class_power": 0.0, "rare_side": 0.0},
+    "threshold of the asked events": {"unbiasing": 0.0},
+    "equal events asked as others": {"variety": 0.0},
     "asks evenly": AT_RANDOM,
 }
 
@@ -120,7 +122,7 @@ def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: in
     events = stream(name, options.pop("preparation", "raw"), order, n)
     budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
     query = InverseSquareMargin(options.pop("delta", 0.2), options.pop("class_power", CLASS_POWER))
-    options = {"curves": CURVES, "audits": AUDITS, "reaction": REACTION} | options
+    options = {"curves": CURVES, "audits": AUDITS, "reaction": REACTION, **ASKING} | options
     clf = askance.ActiveClassifier(
         update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order,
     )  # fmt: skip

@@ -26,6 +26,8 @@ from benchmarks.streams import DataMissingError, data_file
 
 RESULTS = Path(__file__).with_name("COVERAGE.md")
 EVENTS = 8_000
+MANY = 20_000  # events, where a budget of SMALL_RATE is looked at many times
+SMALL_RATE = 0.02
 WINDOW = 2_000
 FLOOR = 0.02
 TARGET = 0.93
@@ -39,6 +41,7 @@ DESIGNS = {
     "no floor": {"explore": 0.0},
     "rate, floor": {"budget": RATE, "explore": FLOOR},
     "rate": {"budget": RATE, "explore": 0.0},
+    "auto": {"budget": RATE},  # its own defaults
 }
 TWO_CLASSES = {
     "a8a": "shuffled",
@@ -54,6 +57,7 @@ TWO_CLASSES = {
     "spam_corpus": "in order",
     "elec2": "in order",
 }
+AUTO_SETS = (*TWO_CLASSES, "satimage", "shuttle", "connect4")
 MORE_CLASSES = {"satimage": "shuffled", "usps": "shuffled", "shuttle": "shuffled", "connect4": "shuffled"}
 ALGORITHMS = {
     "PAA-I": {"delta": 0.05},
@@ -62,9 +66,10 @@ ALGORITHMS = {
     "D-ADA": {"b": 0.1},
 }
 ALGORITHMS_FOR_MORE = {"MPAA-I": {"delta": 0.1}, "MD-ADA": {"b": 0.1}}
+AUTO = "auto"
 
 
-def load(name: str, order: str) -> tuple[object, np.ndarray]:
+def load(name: str, order: str, events: int = EVENTS) -> tuple[object, np.ndarray]:
     with np.load(data_file(f"{name}.npz")) as file:
         y = file["y"].astype(int)
         if "indptr" in file:
@@ -75,7 +80,7 @@ def load(name: str, order: str) -> tuple[object, np.ndarray]:
             spread = X.std(axis=0)
             X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     rows = np.arange(len(y)) if order == "in order" else np.random.default_rng(0).permutation(len(y))
-    return X[rows[:EVENTS]], y[rows[:EVENTS]]
+    return X[rows[:events]], y[rows[:events]]
 
 
 @dataclass
@@ -124,7 +129,7 @@ def full_truth(trace: askance.Trace, part: slice = slice(None)) -> dict[str, flo
 def cover(X: object, y: np.ndarray, name: str, design: str, parameters: dict[str, float], runs: int) -> Found:
     found = Found()
     settings = dict(DESIGNS[design])
-    if "budget" in settings:
+    if "budget" in settings and name != AUTO:
         settings["budget"] = askance.budgets.Rate(settings["budget"])
     for seed in range(runs):
         trace = askance.make(name, normalize="l2", random_state=seed, **settings, **parameters).run(X, y)
@@ -161,11 +166,13 @@ def estimate_again(trace: askance.Trace, probability: np.ndarray, answered: np.n
     )
 
 
-def watched(X: object, y: np.ndarray, runs: int, looks: int = 40) -> tuple[float, float, float, float]:
+def watched(
+    X: object, y: np.ndarray, name: str, settings: dict[str, float], runs: int, looks: int = 40
+) -> tuple[float, float, float, float]:
     """Somebody looks 40 times: in how many runs was an interval ever wrong? And how wide were the last ones?"""
     wrong_once, wrong_anytime, widths = [], [], []
     for seed in range(runs):
-        trace = askance.make("PAA-I", delta=0.05, normalize="l2", explore=FLOOR, random_state=seed).run(X, y)
+        trace = askance.make(name, normalize="l2", random_state=seed, **settings).run(X, y)
         monitor = Monitor(trace.classes.tolist(), anytime=True)
         missed = np.zeros(2, bool)
         mistakes = np.cumsum(trace.predicted_index != trace.truth_index)
@@ -216,15 +223,17 @@ Rows = dict[tuple[str, str, str], Found]
 def table(results: Rows, design: str) -> list[str]:
     shown = list(METRICS)
     lines = [
-        "| set | algorithm | labels | truth | " + " | ".join(METRICS[name] for name in shown) + " | width | random |",
-        "|---|---|--:|--:|" + "--:|" * (len(shown) + 2),
+        "| set | algorithm | runs | labels | truth | "
+        + " | ".join(METRICS[name] for name in shown)
+        + " | width | random |",
+        "|---|---|--:|--:|--:|" + "--:|" * (len(shown) + 2),
     ]
     for (dataset, algorithm, its_design), found in results.items():
         if its_design != design:
             continue
         cells = [percent(found.coverage(name)) if found.runs.get(name) else "" for name in shown]
         lines.append(
-            f"| {dataset} | {algorithm} | {found.labels:.0f} | {found.accuracy:.3f} | "
+            f"| {dataset} | {algorithm} | {found.runs['accuracy']} | {found.labels:.0f} | {found.accuracy:.3f} | "
             + " | ".join(cells)
             + f" | {found.mean_width('accuracy'):.4f} | {found.mean_width('random accuracy'):.4f} |"
         )
@@ -262,7 +271,7 @@ def under_a_rate(results: Rows) -> list[str]:
         "|---|---|--:|" + "--:|" * 8,
     ]
     for (dataset, algorithm, design), found in results.items():
-        if "budget" not in DESIGNS[design]:
+        if not design.startswith("rate"):
             continue
         worst = [
             percent(min(found.coverage(kind + name) for name in (*METRICS, "sum") if found.runs.get(kind + name)))
@@ -280,12 +289,12 @@ def under_a_rate(results: Rows) -> list[str]:
     return [*lines, ""]
 
 
-def write(results: Rows, looked: list[str], runs: int) -> str:
+def write(results: Rows, looked: list[str]) -> str:
     today = datetime.now(UTC).date().isoformat()
     parts = [
         "# Coverage of the intervals",
         "",
-        f"Written by `python -m benchmarks.coverage` on {today}: {runs} runs a row, "
+        f"Written by `python -m benchmarks.coverage` on {today}, "
         f"{EVENTS:,} events each (or all there are), 95 % intervals. A figure is the share of runs, in per cent, whose "
         "interval held the value that all labels give. `truth` is the mean true accuracy, `width` the mean width "
         "of the accuracy interval, `random` that "
@@ -295,6 +304,7 @@ def write(results: Rows, looked: list[str], runs: int) -> str:
         "",
     ]
     for design, title in (
+        (AUTO, f"`auto` with `budget={RATE}`, as it comes"),
         ("floor", f"With a floor, `explore={FLOOR}`"),
         ("no floor", "Without a floor, `explore=0`, on six sets, where that makes a difference"),
     ):
@@ -303,13 +313,39 @@ def write(results: Rows, looked: list[str], runs: int) -> str:
     return "\n".join([*parts, *under_a_rate(results), *looked, ""])
 
 
+def look_often(results: Rows, runs: int) -> list[str]:
+    """The table of intervals that are looked at 40 times, for the sets that were measured."""
+    lines = [
+        "## Looked at forty times",
+        "",
+        f"PAA-I with `explore={FLOOR}`, and `auto` with `budget={SMALL_RATE}` on {MANY:,} events (or all there are). "
+        f"The accuracy interval was looked at 40 times in each of {runs} runs: share of the runs, in per cent, in "
+        "which it was ever wrong, and the width at the end.",
+        "",
+        "| set | algorithm | ever wrong | ever wrong, `anytime` | width | width, `anytime` |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    floor = {"delta": 0.05, "explore": FLOOR}
+    rows = [(name, "PAA-I", floor, EVENTS) for name in ("a8a", "magic04", "spam_corpus", "w8a")]
+    rows += [(name, AUTO, {"budget": SMALL_RATE}, MANY) for name in ("a8a", "magic04", "codrna_train", "ijcnn1")]
+    for dataset, algorithm, settings, events in rows:
+        if any(key[:2] == (dataset, algorithm) for key in results):
+            X, y = load(dataset, TWO_CLASSES[dataset], events)
+            once, anytime, width, anytime_width = watched(X, y, algorithm, settings, runs)
+            shares = f"{percent(once)} | {percent(anytime)}"
+            lines.append(f"| {dataset} | {algorithm} | {shares} | {width:.4f} | {anytime_width:.4f} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
 def work(runs: int, only: list[str] | None) -> list[tuple[str, str, str, int]]:
     """What is measured, the most important first: set, algorithm, design and the number of runs."""
     both = ((TWO_CLASSES, ALGORITHMS), (MORE_CLASSES, ALGORITHMS_FOR_MORE))
     pairs = [(name, algorithm) for sets, algorithms in both for name in sets for algorithm in algorithms]
     rates = [(name, algorithm) for name in RATE_SETS for algorithm in RATE_ALGORITHMS]
     first = [pair for pair in pairs if pair[1] in ("PAA-I", "MPAA-I")]
-    found = [(*pair, "floor", runs) for pair in first]
+    found = [(name, AUTO, AUTO, runs) for name in AUTO_SETS]
+    found += [(*pair, "floor", runs) for pair in first]
     found += [(*pair, design, runs) for design in ("rate, floor", "rate") for pair in rates]
     found += [(*pair, "floor", runs) for pair in sorted(pairs, key=lambda pair: pair[1], reverse=True)]
     found += [(*pair, "no floor", runs) for pair in pairs if pair[0] in NO_FLOOR_SETS]
@@ -321,6 +357,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=500, help="runs of each set, algorithm and design (500)")
     parser.add_argument("--only", action="append", metavar="SET", help="one set; may be given more than once")
     parser.add_argument("--output", type=Path, help="write the table there; COVERAGE.md unless --only or fewer runs")
+    parser.add_argument("--kept-only", action="store_true", help="measure no more rows: write those of --kept")
     parser.add_argument("--kept", type=Path, help="a file of rows already measured, added to; none unless given")
     options = parser.parse_args(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -330,7 +367,7 @@ def main(arguments: list[str] | None = None) -> int:
         for line in options.kept.read_text(encoding="utf-8").splitlines():
             *key, state = json.loads(line)
             results[tuple(key)] = Found(**state)
-    for dataset, algorithm, design, runs in work(options.runs, options.only):
+    for dataset, algorithm, design, runs in [] if options.kept_only else work(options.runs, options.only):
         key = (dataset, algorithm, design)
         with_floor = results.get((dataset, algorithm, "floor"))
         if key in results or (design == "no floor" and with_floor and with_floor.floor_idle):
@@ -340,7 +377,8 @@ def main(arguments: list[str] | None = None) -> int:
         except DataMissingError as reason:
             print(f"{dataset} is skipped: {reason}", file=sys.stderr)
             continue
-        found = cover(X, y, algorithm, design, (ALGORITHMS | ALGORITHMS_FOR_MORE)[algorithm], runs)
+        parameters = {} if algorithm == AUTO else (ALGORITHMS | ALGORITHMS_FOR_MORE)[algorithm]
+        found = cover(X, y, algorithm, design, parameters, runs)
         results[key] = found
         if options.kept:
             with options.kept.open("a", encoding="utf-8") as file:
@@ -348,24 +386,10 @@ def main(arguments: list[str] | None = None) -> int:
         shares = {name: found.coverage(name) for name in found.runs if not name.startswith("random ")}
         low = {name: percent(share) for name, share in shares.items() if share < TARGET}
         print(f"{dataset:16} {algorithm:13} {design:12} {time.perf_counter() - started:6.0f} s  {low}", flush=True)
-    looked = [
-        "## Looked at forty times",
-        "",
-        f"PAA-I with `explore={FLOOR}`, the accuracy interval looked at 40 times in a run: share of the runs, in per "
-        "cent, in which it was ever wrong, and the width at the end.",
-        "",
-        "| set | ever wrong | ever wrong, `anytime` | width | width, `anytime` |",
-        "|---|--:|--:|--:|--:|",
-    ]
-    for dataset in ("a8a", "magic04", "spam_corpus", "w8a"):
-        if (dataset, "PAA-I", "floor") in results:
-            X, y = load(dataset, TWO_CLASSES[dataset])
-            once, anytime, width, anytime_width = watched(X, y, max(options.runs // 5, 10))
-            looked.append(f"| {dataset} | {percent(once)} | {percent(anytime)} | {width:.4f} | {anytime_width:.4f} |")
-            print(looked[-1], flush=True)
-    sets, algorithms = list(TWO_CLASSES | MORE_CLASSES), list(ALGORITHMS | ALGORITHMS_FOR_MORE)
+    looked = look_often(results, max(options.runs // 5, 10))
+    sets, algorithms = list(TWO_CLASSES | MORE_CLASSES), [AUTO, *ALGORITHMS, *ALGORITHMS_FOR_MORE]
     keys = sorted(results, key=lambda key: (sets.index(key[0]), algorithms.index(key[1])))
-    text = write({key: results[key] for key in keys}, looked, options.runs)
+    text = write({key: results[key] for key in keys}, looked)
     output = options.output or (RESULTS if not options.only and options.runs >= 500 else None)
     if output:
         output.write_text(text, encoding="utf-8")

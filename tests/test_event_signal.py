@@ -40,23 +40,22 @@ def test_heavy_tails_and_rare_words_are_no_change():
 
 def first_alarm(X, block, horizon):
     """The first alarm, once more from the formulas, a number at a time."""
-    n_features, recent, reference = X.shape[1], [], []
-    limit = math.log(2 * n_features * 2 * horizon / block)
-    for last in range(block, len(X) + 1, block):
-        recent.append(X[last - block : last])
-        if len(recent) > 4:
-            reference.append(recent.pop(0))
-        if len(reference) < 4:
-            continue
-        known = np.concatenate(reference)
-        for blocks in (1, 4):
-            rows = np.concatenate(recent[-blocks:])
-            worth = len(rows) * len(known) / (len(rows) + len(known))
+    n_features, limit = X.shape[1], math.log(2 * X.shape[1] * 2 * horizon / block)
+    blocks = [X[first : first + block] for first in range(0, len(X), block)]
+    for last in range(len(blocks)):
+        for stretch in (1, 4):
+            first = last - stretch + 1
+            if first - 3 < 4:  # blocks of reference of the first block
+                continue
             for k in range(n_features):
-                z = [min(5.0, max(-5.0, (x - known[:, k].mean()) / known[:, k].std())) for x in rows[:, k]]
-                t = abs(sum(z) / len(z))
+                z = []
+                for place in range(first, last + 1):
+                    known = np.concatenate(blocks[: place - 3])[:, k]
+                    z += [min(5.0, max(-5.0, (x - known.mean()) / known.std())) for x in blocks[place][:, k]]
+                m = block * (first - 3)
+                worth, t = len(z) * m / (len(z) + m), abs(sum(z) / len(z))
                 if worth * t * t / 2 > limit * (1 + 5 * t / 3):
-                    return last - 1
+                    return (last + 1) * block - 1
     return None
 
 

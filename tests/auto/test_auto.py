@@ -16,6 +16,7 @@ import askance
 from askance.budgets import Fixed, PerPeriod, Rate
 from askance.errors import AskanceError, InvalidParameter
 from askance.learner.auto import Committee, DecayingRate, InverseSquareMargin
+from askance.learner.auto.layout import view_counts
 
 
 def stream(n=600, d=8, classes=2, seed=0, scale=1.0, rare=None):
@@ -195,21 +196,103 @@ def test_events_between_classes_that_count_more_are_asked_for_more(objective):
             answers = (1 - 1 / 500) * answers + np.eye(4)[y[t]]
 
 
-def test_with_two_classes_the_weights_of_the_classes_are_left_out_of_asking():
+def test_with_two_classes_more_is_asked_where_the_rarer_one_is_predicted():
+    """p = 1 / (1 + (m / (delta c))^2) with the root of the predicted class's weight for c."""
     X, y = stream(1000, rare=0.1)
-    plain = askance.make("auto", budget=Rate(0.1), random_state=0).set_params(query=InverseSquareMargin())
-    a, b = (clf.run(X, y) for clf in (plain, askance.make("auto", budget=Rate(0.1), random_state=0)))
-    np.testing.assert_array_equal(a.probability, b.probability)
+    clf = askance.make("auto", classes=[0, 1], random_state=0)
+    trace = clf.run(X, y)
+    np.testing.assert_allclose(trace.probability, 1.0 / (1.0 + (trace.margin / (0.2 * trace.variance)) ** 2))
+    answers, predicted = np.zeros(2), np.zeros(2)
+    for t in range(len(y)):
+        share = 0.6 * (answers + 10.0) / (20.0 + answers.sum()) + 0.4 * predicted
+        assert trace.variance[t] == pytest.approx(np.minimum(10.0, 0.5 / share)[trace.predicted[t]] ** 0.5)
+        predicted += (np.eye(2)[trace.predicted[t]] - predicted) / min(t + 2, 500)
+        if trace.asked[t]:
+            answers = (1 - 1 / 500) * answers + np.eye(2)[y[t]]
+    assert trace.variance[trace.predicted == 1].min() > trace.variance[trace.predicted == 0].max()
+
+
+def standardised(X):
+    """Every event with the statistics of those so far, itself included, and with the constant."""
+    n, d = X.shape
+    events = np.zeros((n, d + 1))
+    for t in range(n):
+        mean, spread = X[: t + 1].mean(axis=0), X[: t + 1].std(axis=0)
+        varies = spread > 0
+        events[t, :d][varies] = ((X[t] - mean)[varies] / spread[varies]) / np.sqrt(max(1, varies.sum()))
+        events[t, d] = 1.0 / np.sqrt(max(1, varies.sum()))
+    return events
+
+
+def with_copies(X, y, share=0.6, templates=6, seed=0):
+    """A stream of which a share are copies of a few events; where the others are."""
+    rng = np.random.default_rng(seed)
+    rows, is_copy = np.arange(len(y)), rng.random(len(y)) < share
+    rows[is_copy] = rng.integers(templates, size=is_copy.sum())
+    return X[rows], y[rows], rows
+
+
+def test_less_is_asked_for_events_that_nearly_equal_ones_asked_lately():
+    """c is divided by 1 + 4 k; k of the last 32 asked events have sums u_j within 0.005 of this one's."""
+    X, y, _ = with_copies(*stream(400, classes=3))
+    plain, spread = (
+        askance.make("auto", classes=range(3), random_state=0).set_params(update__variety=variety)
+        for variety in (0.0, 4.0)
+    )
+    trace = spread.run(X, y)
+    turns = np.arange(1, X.shape[1] + 2) * np.sqrt([[2.0], [5.0], [11.0]])
+    sums = standardised(X) @ (turns - np.floor(turns) - 0.5).T
+    lately, counts = [], []
+    for t in range(len(y)):
+        counts.append(sum(np.abs(sums[t] - sums[s]).max() <= 0.005 for s in lately[-32:]))
+        if trace.asked[t]:
+            lately.append(t)
+        decision = plain.ask(X[t])  # with the same past, and c as it is
+        stake = 0.2 * trace.variance[t] * (1 + 4 * counts[-1])
+        assert decision.margin == trace.margin[t]
+        assert decision.probability == pytest.approx(1.0 / (1.0 + (trace.margin[t] / stake) ** 2))
+        if trace.asked[t]:
+            plain.tell(X[t], y[t], weight=1.0 / trace.probability[t])
+    assert np.count_nonzero(counts) > 3
+
+
+def test_copies_get_fewer_labels_and_other_events_more():
+    bought = {}
+    for variety in (0.0, 4.0):
+        bought[variety] = 0
+        for seed in range(3):
+            X, y, rows = with_copies(*stream(3000, seed=seed), seed=seed)
+            X = X + 1e-4 * np.random.default_rng(seed).normal(size=X.shape)  # nearly equal ones
+            clf = askance.make("auto", budget=0.1, random_state=0).set_params(update__variety=variety)
+            bought[variety] += len(set(rows[clf.run(X, y).asked]))
+    assert bought[4.0] > 1.15 * bought[0.0]
+
+
+def test_the_threshold_is_half_way_between_the_classes_of_all_events_not_of_the_asked_ones():
+    X, y = stream(1500, rare=0.2)
+    clf = askance.make("auto", budget=0.1, classes=[0, 1], random_state=0)
+    trace = clf.run(X, y)
+    counts = view_counts(clf._state)
+    usual, sums = 0.0, np.zeros((3, 2))  # P; M, U and Q of both classes
+    for t in range(len(y)):
+        theta = 0.5 * sum(sums[0] / (sums[1] + 10.0 * sums[2] / np.where(sums[1] > 0, sums[1], 1.0) + (sums[1] == 0)))
+        usual += (trace.probability[t] - usual) / (t + 1) if trace.probability[t] > 0 else 0.0
+        if trace.asked[t]:
+            u = min(5.0, usual / trace.probability[t])
+            side = np.eye(2)[y[t]]
+            score = (1 if trace.predicted[t] else -1) * abs(trace.margin[t]) + theta
+            sums = (1 - 1 / 500) * sums + np.outer([u * np.clip(score, -1, 1), u, u * u], side)
+    np.testing.assert_allclose([counts.margins, counts.weights, counts.squares], sums, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("budget", "explore", "expected"),
     [
-        (0.05, 0.0, 0.01), (Rate(0.1), 0.0, 0.02), (0.05, 0.03, 0.03), (0.05, 0.001, 0.01), (500, 0.0, 0.0),
-        (None, 0.0, 0.0), (Rate(0.2) & Rate(0.05), 0.0, 0.01),
+        (0.05, 0.0, 0.02), (Rate(0.1), 0.0, 0.05), (0.05, 0.03, 0.03), (0.05, 0.001, 0.02), (500, 0.0, 0.0),
+        (0.01, 0.0, 0.0024), (None, 0.0, 0.0), (Rate(0.2) & Rate(0.05), 0.0, 0.02),
     ],
 )  # fmt: skip
-def test_a_fifth_of_a_share_is_asked_at_random(budget, explore, expected):
+def test_a_part_of_a_share_is_asked_at_random(budget, explore, expected):
     X, y = stream(4000)
     clf = askance.make("auto", budget=budget, explore=explore, random_state=0)
     trace = clf.run(X, y)
@@ -219,7 +302,7 @@ def test_a_fifth_of_a_share_is_asked_at_random(budget, explore, expected):
 
 
 def test_audits_make_the_intervals_narrower():
-    widths = {0.2: 0.0, 0.0: 0.0}
+    widths = {0.4: 0.0, 0.2: 0.0, 0.0: 0.0}
     for audits in widths:
         for seed in range(5):
             X, y = stream(4000, seed=seed)
@@ -229,6 +312,7 @@ def test_audits_make_the_intervals_narrower():
             accuracy = clf.report().quality.accuracy
             widths[audits] += accuracy.high - accuracy.low
     assert widths[0.2] < 0.7 * widths[0.0]
+    assert widths[0.4] < 0.9 * widths[0.2]
 
 
 # --- the budget ----------------------------------------------------------------------------------------------

@@ -1,12 +1,19 @@
 """Engines: the same results file, byte for byte, wherever the workers are, and whoever of them is killed."""
 
 import os
+import shutil
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
 import pytest
 from tests.experiments.streams import blobs
+from tests.patience import PATIENCE, wait_until
 
 from askance import engines
 from askance.engines import local, make_engine
@@ -137,6 +144,84 @@ def test_a_cluster_that_does_not_answer_is_named(engine, address):
     pytest.importorskip("distributed")
     with pytest.raises(InvalidParameter, match=f"cannot connect to Dask at '{address}': "):
         make_engine(engine, address=address).start()
+
+
+# --- the head of a cluster -------------------------------------------------------------------------------
+
+PLAY = """\
+import sys, time
+from tests.engines.test_engines import sweep
+
+def slow_down(progress):
+    time.sleep(0.2)  # so that there is something left to kill
+    print(progress.done, flush=True)
+
+sweep().run(slow_down, engine="ray", address=sys.argv[1], workers=2, results=sys.argv[2])
+"""
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def is_listening(address):
+    host, _, port = address.rpartition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), 1):
+        return True
+    return False
+
+
+def descendants(pid):
+    """The processes that a process has started, and theirs."""
+    children = [int(one) for task in Path(f"/proc/{pid}/task").glob("*/children") for one in task.read_text().split()]
+    return [child for one in children for child in (one, *descendants(one))]
+
+
+@posix
+@pytest.mark.prove
+@pytest.mark.alone  # Ray gives up where a node takes 30 seconds to start
+def test_a_sweep_whose_cluster_lost_its_head_goes_on_where_it_was(alone, tmp_path):
+    ray = pytest.importorskip("ray", reason="no extra 'ray' here")
+    if not Path("/proc/self/task").exists():
+        pytest.skip("there is no /proc here, in which the processes of the cluster are found")
+    temporary = tempfile.mkdtemp(prefix="ray", dir="/tmp")  # the names of its sockets must be short
+    address, path = f"{ray.util.get_node_ip_address()}:{free_port()}", tmp_path / "results.jsonl"
+    words = [
+        sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus", "2", "--port",
+        address.rpartition(":")[2], "--include-dashboard", "false", "--disable-usage-stats",
+        "--temp-dir", temporary,
+    ]  # fmt: skip
+    environment = {**os.environ, "RAY_gcs_rpc_server_reconnect_timeout_s": "20", "RAY_AUTH_MODE": "disabled"}
+    head = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    player = None
+    try:
+        wait_until(lambda: is_listening(address), "the head of a cluster")
+        player = subprocess.Popen(
+            [sys.executable, "-c", PLAY, address, str(path)], env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+        while int(line := player.stdout.readline() or -1) < 4:
+            assert line != -1, "the sweep ended before the head was killed"
+        for process in (*descendants(head.pid), head.pid):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        player.communicate(timeout=PATIENCE)
+        assert player.returncode != 0
+    finally:
+        for process in (player, head):
+            if process is not None:
+                for child in descendants(process.pid) if process.poll() is None else ():
+                    with suppress(ProcessLookupError):
+                        os.kill(child, signal.SIGKILL)
+                process.kill()
+                process.wait()
+        shutil.rmtree(temporary, ignore_errors=True)
+    assert 0 < path.read_bytes().count(b"\n") < alone.count(b"\n")
+    sweep().run(workers=1, results=path)
+    assert path.read_bytes() == alone
 
 
 def test_the_protocol_has_its_old_name_for_one_release() -> None:

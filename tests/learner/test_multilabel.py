@@ -91,7 +91,7 @@ def test_auto_holds_one_budget_for_all_labels_and_spends_it_where_it_is_in_doubt
     Y[:, 3] = 0  # a label that no event has
     trace = askance.make_multilabel("auto", budget=0.1, random_state=0).run(X, Y)
     assert 0.08 * Y.size < trace.asked.sum() <= 40 + 0.96 * 0.1 * Y.size  # as docs/auto.md has it
-    assert trace.asked[:, 3].sum() < 0.5 * trace.asked[:, :3].sum() / 3
+    assert trace.asked[:, 3].sum() < 0.6 * trace.asked[:, :3].sum() / 3
     assert trace.summary()["micro_f1"] > 0.7
     assert askance.make_multilabel("auto", budget=50, random_state=0).run(X, Y).asked.sum() <= 50
 

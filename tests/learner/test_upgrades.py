@@ -15,6 +15,7 @@ import pytest
 import askance
 from askance.learner import base, files
 from askance.learner.model_fields import MODEL_FIELDS, VERSION, ModelField
+from askance.learner.upgrades import OLDEST, STEPS
 
 MODELS = Path(__file__).parent / "models"
 NAMES = ("plain", "rate", "per-period", "auto")
@@ -34,7 +35,7 @@ def play_on(clf, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7])
+@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7, 8])
 def test_a_model_of_an_earlier_format_decides_as_it_would_have(format_, name):
     folder = MODELS / f"format-{format_}"
     expected = json.loads((folder / "decisions.json").read_text())[name]
@@ -68,8 +69,6 @@ def test_a_model_of_an_earlier_format_is_saved_in_the_present_one(name, tmp_path
 
 
 def test_every_format_has_a_step_or_a_field_more_and_files_that_show_it():
-    from askance.learner.upgrades import OLDEST, STEPS
-
     earlier = range(OLDEST, VERSION)
     assert {*STEPS, *(field.since - 1 for field in MODEL_FIELDS if field.since > OLDEST)} == set(earlier)
     for format_ in earlier:
@@ -138,3 +137,21 @@ def test_a_field_that_is_declared_is_begun_saved_pickled_and_forgotten_and_older
     for same in (askance.load(tmp_path / "new.model"), pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
         assert same._longest.tolist() == [7.0]
     assert clf.fit(X, y)._longest.tolist() == [0.0]
+
+
+def test_committees_of_label_sets_get_what_a_committee_of_its_own_gets():
+    committee = {"kind": "rule", "name": "Committee", "module": None, "parameters": {}}
+    learned = {"classes": {"values": [False, True]}}
+    extra = np.arange(1.0, 41.0)
+    alone = {"extra": extra}
+    STEPS[8]({"parameters": {"update": committee}, "learned": learned}, alone)
+    assert alone["extra"].tolist() == [
+        *range(1, 18), *[0] * 98, *range(18, 24), 18, 19, 18, 19, *range(24, 41)
+    ]  # fmt: skip
+    rule = {"kind": "rule", "name": "ModelPerLabel", "module": None, "parameters": {"update": committee, "labels": 2}}
+    both = {"extra": np.concatenate([[2.0], extra, -extra])}
+    STEPS[8]({"parameters": {"update": rule}, "learned": learned}, both)
+    np.testing.assert_array_equal(both["extra"], np.concatenate([[2.0], alone["extra"], -alone["extra"]]))
+    neither = {"extra": extra}
+    STEPS[8]({"parameters": {"update": None}, "learned": learned}, neither)
+    assert neither["extra"] is extra

@@ -20,6 +20,16 @@ class Member(Running):
         return [*super().serve_words(), "--role", self.role]
 
 
+class LaterVersion:
+    """Starts processes of a later version."""
+
+    def __init__(self, nursery, newer):
+        self.nursery, self.newer = nursery, newer
+
+    def start(self, words, *others):
+        return self.nursery.start([self.newer, *words], *others, module="tests.live.newer")
+
+
 class Members:
     """Starts processes; ends them all."""
 
@@ -27,8 +37,11 @@ class Members:
         self.made = Running(folder, store=store, nursery=nursery, **options).create()
         self.all, self._numbers = [], itertools.count()
 
-    def start(self, role):
+    def start(self, role, newer=None):
+        """A process; of a later version, in which something is ``newer``."""
         member = Member(self.made, role, self.made.folder / f"{role}-{next(self._numbers)}")
+        if newer is not None:
+            member.nursery = LaterVersion(member.nursery, newer)
         member.start()
         self.all.append(member)
         return member

@@ -4,21 +4,43 @@ import numpy as np
 import pytest
 
 from askance.quality import Monitor, estimate_columns
-from askance.quality.anytime import LAMBDAS, margin
+from askance.quality.anytime import margin
 
 
 @pytest.mark.parametrize("variation", [0.0, 1.0, 300.0, 1e6])
-@pytest.mark.parametrize("scale", [1.0, 64.0])
-def test_the_margin_is_where_the_mixture_reaches_its_bound(variation, scale):
-    u = margin(variation, scale, 0.025)
-    lambdas = LAMBDAS / scale
-    psi = (-np.log1p(-LAMBDAS) - LAMBDAS) / scale**2
-    assert np.mean(np.exp(lambdas * u - psi * variation)) == pytest.approx(1 / 0.025, rel=1e-6)
+@pytest.mark.parametrize(("scale", "threshold", "left"), [(1.0, 1.0, 24), (64.0, 1 / 64, 24), (45.0, 1 / 64, 25)])
+def test_the_margin_is_where_the_mixture_reaches_its_bound(variation, scale, threshold, left):
+    """Of 25 multiples lambda of the threshold, those near 1 / scale or above count as nothing."""
+    u = margin(variation, scale, 0.025, threshold)
+    exponents = []
+    for k in range(25):
+        steepness = threshold * 0.5**k * scale
+        if steepness <= 0.99:
+            psi = (-np.log1p(-steepness) - steepness) / scale**2
+            exponents.append(threshold * 0.5**k * u - psi * variation)
+    assert len(exponents) == left
+    assert np.sum(np.exp(exponents)) / 25 == pytest.approx(1 / 0.025, rel=1e-6)
 
 
-def test_more_variation_means_a_wider_margin():
-    margins = [margin(variation, 8.0, 0.05) for variation in (0.0, 10.0, 1000.0, 1e5)]
+def test_more_variation_or_a_larger_weight_means_a_wider_margin():
+    margins = [margin(variation, 8.0, 0.05, 1 / 8) for variation in (0.0, 10.0, 1000.0, 1e5)]
     assert margins == sorted(margins)
+    margins = [margin(1000.0, scale, 0.05, 1 / 8) for scale in (4.0, 5.0, 6.0, 8.0)]
+    assert margins == sorted(margins)
+
+
+def test_a_state_without_the_largest_weights_is_read_and_is_the_wider_one():
+    """Such states were written before these were kept."""
+    monitor = Monitor([0, 1], anytime=True)
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        ticket = monitor.event(1, 0.15, asked=bool(rng.random() < 0.15))
+        monitor.answer(ticket, 1)
+    state = monitor.to_dict()
+    del state["walk"]["largest"]
+    older = Monitor.from_dict(state).accuracy
+    assert older.low < monitor.accuracy.low
+    assert older.high == monitor.accuracy.high
 
 
 def test_who_looks_all_the_time_is_seldom_misled():

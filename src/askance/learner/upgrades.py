@@ -7,6 +7,7 @@ A step changes the document and the arrays of a file in place, as far as the nex
     4   rules and parameters had other names
     5   the encoder of raw events was no part of the model: ``askance run`` and ``askance pipe`` kept it beside
     7   a committee did not count what tells it of a change: 3 numbers more in its head, 16 more for each class
+    8   a committee did not remember what it asked lately, nor how likely: 98 numbers more in its head, 2 for each class
 
 ``Probit``'s ``decay`` was what is its ``local_decay`` now. A file that does not have the latter is from that time,
 whatever its format.
@@ -87,15 +88,38 @@ def take_encoder_in(document: dict[str, Any], arrays: Arrays) -> None:
 
 def begin_to_watch_for_changes(document: dict[str, Any], arrays: Arrays) -> None:
     """7 to 8: nothing is known yet of how often a committee's predictions were wrong."""
-    update = document["parameters"]["update"]
-    if "learned" in document and update["name"] == "Committee" and update["module"] is None:
+    if "learned" in document and _is_rule(document["parameters"]["update"], "Committee"):
         classes = len(document["learned"]["classes"]["values"])
         head, counts = 14, (3 + 2 * 22) * classes + (3 * 22 + 1) * classes**2
         before, between, after = np.split(arrays["extra"], [head, head + counts])
         arrays["extra"] = np.concatenate([before, np.zeros(3), between, np.zeros(16 * classes), after])
 
 
+def begin_to_remember_asked_events(document: dict[str, Any], arrays: Arrays) -> None:
+    """8 to 9: no asked event is remembered, and every answer so far counted once in the threshold."""
+    update = document["parameters"]["update"]
+    if "learned" not in document:
+        return
+    if _is_rule(update, "Committee"):
+        arrays["extra"] = _with_asked_events(arrays["extra"], len(document["learned"]["classes"]["values"]))
+    elif _is_rule(update, "ModelPerLabel") and _is_rule(update["parameters"]["update"], "Committee"):
+        labels, models = arrays["extra"][:1], arrays["extra"][1:].reshape(update["parameters"]["labels"], -1)
+        arrays["extra"] = np.concatenate([labels, *(_with_asked_events(extra, classes=2) for extra in models)])
+
+
+def _is_rule(value: Any, name: str) -> bool:
+    """Whether a parameter is a rule of ours with this name."""
+    return isinstance(value, dict) and value.get("name") == name and value.get("module") is None
+
+
+def _with_asked_events(extra: np.ndarray, classes: int) -> np.ndarray:
+    head = 17
+    before, answers, others, after = np.split(extra, [head, head + classes, head + 3 * classes])
+    return np.concatenate([before, np.zeros(98), answers, others, answers, answers, after])
+
+
 STEPS: dict[int, Callable[[dict[str, Any], Arrays], None]] = {
     3: lengthen_periods, 4: rename_rules, 5: take_encoder_in, 7: begin_to_watch_for_changes,
+    8: begin_to_remember_asked_events,
 }  # fmt: skip
 """By the format they begin with. Where a format only has a field more, there is no step (see ``model_fields``)."""

@@ -15,9 +15,12 @@ alpha at most (Ville). So at all times
     sum e_t >= sum X_t - u(V, c, alpha)
 
 with the u at which that mean is 1 / alpha. From above, -X_t is bounded by the weights 1 / p_t. For a threshold h,
-events with p_t < h all count as mistakes, and the others have c = 1 / h:
+events with p_t < h all count as mistakes, and the others have c_h = max 1 / p_t <= 1 / h:
 
-    sum e_t <= min over h of #(p_t < h) + sum_{p_t >= h} X_t + u(V_h, 1 / h, alpha / 8)        for eight thresholds h
+    sum e_t <= min over h of #(p_t < h) + sum_{p_t >= h} X_t + u(V_h, c_h, alpha / 8)        for eight thresholds h
+
+c_h may grow as the stream goes: the lambda are multiples of h, whatever c_h is, and one of 1 / c_h or more is left out
+from then on, as if its part of the mean were lost. psi grows with c, so that the last c_h is good for all events.
 
 A late or lost answer must not help: from below its event counts as right, from above as wrong.
 """
@@ -31,14 +34,17 @@ import numpy as np
 from askance.metrics.arrays import Numbers
 
 THRESHOLDS = tuple(0.5**exponent for exponent in range(2, 10))  # h: 1/4 to 1/512
-LAMBDAS = 0.5 ** np.arange(1, 25)
+LAMBDAS = 0.5 ** np.arange(25)
+STEEPEST = 0.99  # lambda c at most
 
 
-def margin(variation: float, scale: float, alpha: float) -> float:
-    """The u with mean(exp(lambda u - psi(lambda) V)) = 1 / alpha, over a grid of lambda below 1 / c; c = ``scale``."""
-    lambdas = LAMBDAS / scale
-    psi = (-np.log1p(-LAMBDAS) - LAMBDAS) / (scale * scale)
-    goal = np.log(len(lambdas) / alpha)
+def margin(variation: float, scale: float, alpha: float, threshold: float = 1.0) -> float:
+    """The u with sum(exp(lambda u - psi(lambda) V)) = n / alpha, over those of n multiples lambda of a threshold h that
+    are below 1 / c; c = ``scale``."""
+    lambdas = threshold * LAMBDAS
+    lambdas = lambdas[lambdas * scale <= STEEPEST]
+    psi = (-np.log1p(-lambdas * scale) - lambdas * scale) / (scale * scale)
+    goal = np.log(len(LAMBDAS) / alpha)
     u = float(np.min((goal + psi * variation) / lambdas))  # here one lambda alone reaches the goal, so u is smaller
     for _ in range(30):
         exponents = lambdas * u - psi * variation
@@ -53,9 +59,10 @@ def margin(variation: float, scale: float, alpha: float) -> float:
 
 class ConfidenceSequence:
     """The running sums for each predicted class. Column 0 of ``total`` (sum X_t) and ``variation`` (V) bounds the
-    mistakes from below; the others, one for each threshold h, bound them from above. ``excluded`` counts p_t < h."""
+    mistakes from below; the others, one for each threshold h, bound them from above. ``excluded`` counts p_t < h,
+    ``largest`` is c_h, the largest 1 / p_t of the others."""
 
-    NAMES = ("events", "total", "variation", "excluded", "wrong", "weight")
+    NAMES = ("events", "total", "variation", "excluded", "wrong", "weight", "largest")
 
     def __init__(self, columns: int) -> None:
         self.events = np.zeros(columns)
@@ -64,6 +71,7 @@ class ConfidenceSequence:
         self.excluded = np.zeros((columns, len(THRESHOLDS)))
         self.wrong = np.full(columns, 0.5)  # the guess x_t is wrong / weight: weighted mistakes over answers so far
         self.weight = np.ones(columns)
+        self.largest = np.ones((columns, len(THRESHOLDS)))
 
     def event(self, column: int, probability: float, asked: bool) -> float:
         """Count an event, as right from below and as wrong from above; returns its guess x_t.
@@ -75,6 +83,7 @@ class ConfidenceSequence:
         for place, threshold in enumerate(THRESHOLDS):
             if probability >= threshold:
                 self.variation[column, place + 1] += guess * guess
+                self.largest[column, place] = max(self.largest[column, place], 1.0 / probability)
             else:
                 self.excluded[column, place] += 1.0
         if asked:
@@ -107,16 +116,17 @@ class ConfidenceSequence:
     def mistakes(self, columns: Any, alpha: float) -> tuple[float, float]:
         """Limits for sum e_t in these columns together; each side may fail with probability alpha / 2.
 
-            low = sum X_t - u(V, 1, alpha / 2),     high = min_h #(p_t < h) + sum X_t + u(V_h, 1 / h, alpha / 16)
+            low = sum X_t - u(V, 1, alpha / 2),     high = min_h #(p_t < h) + sum X_t + u(V_h, c_h, alpha / 16)
 
         Both lie between 0 and the number of events."""
         events = float(self.events[columns].sum())
         total, variation = self.total[columns].sum(axis=0), self.variation[columns].sum(axis=0)
-        excluded = self.excluded[columns].sum(axis=0)
+        excluded, largest = self.excluded[columns].sum(axis=0), self.largest[columns].max(axis=0)
         low = total[0] - margin(float(variation[0]), 1.0, alpha / 2.0)
         share = alpha / 2.0 / len(THRESHOLDS)
         high = min(
-            float(total[place + 1] + excluded[place] + margin(float(variation[place + 1]), 1.0 / threshold, share))
+            float(total[place + 1] + excluded[place])
+            + margin(float(variation[place + 1]), float(largest[place]), share, threshold)
             for place, threshold in enumerate(THRESHOLDS)
         )
         return min(max(float(low), 0.0), events), min(max(high, 0.0), events)
@@ -127,8 +137,10 @@ class ConfidenceSequence:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> ConfidenceSequence:
         sequence = cls(len(state["events"]))
+        sequence.largest[...] = 1.0 / np.array(THRESHOLDS)  # of a state that has none
         for name in cls.NAMES:
-            getattr(sequence, name)[...] = state[name]
+            if name != "largest" or name in state:
+                getattr(sequence, name)[...] = state[name]
         return sequence
 
 

@@ -22,15 +22,24 @@ from __future__ import annotations
 import numpy as np
 
 from askance.compile import no_inline
-from askance.learner.auto.change import count_surprise, restart_members
-from askance.learner.auto.classes import MEMORY, class_weight, count_answer, count_prediction, decision_threshold
+from askance.learner.auto.asking import find_stake, remember_asked
+from askance.learner.auto.change import count_surprise, inflate_members, restart_members
+from askance.learner.auto.classes import (
+    MEMORY,
+    class_weight,
+    count_answer,
+    count_chance,
+    count_prediction,
+    decision_threshold,
+    usual_part,
+)
+from askance.learner.auto.event_signal import watch_event
 from askance.learner.auto.fourier import curved_state, fill_curved_view, view_curves
 from askance.learner.auto.layout import (
     covariances_at,
     n_classes,
     n_flat,
     n_members,
-    view_counts,
     view_head,
     view_member,
     view_rule,
@@ -68,36 +77,35 @@ def margin(parameters, state, event):
 
 @no_inline
 def score(parameters, state, event):
-    """F for an event of the stream, which also enters the statistics of the features, s_i and the shares of the
-    classes. In place of a variance comes what is at stake (see ``stake``)."""
+    """F for an event of the stream, as ``score_any``. If it says that events have changed (see ``event_signal``), the
+    members become unsure."""
+    prediction = score_any(parameters, state, event)
+    share = view_settings(parameters).event_reaction
+    if share > 0.0 and watch_event(state, event):
+        inflate_members(parameters, state, share)
+    return prediction
+
+
+@no_inline
+def score_any(parameters, state, event):
+    """F for an event of the stream, or for one that comes with its label. It also enters the statistics of the
+    features, s_i and the shares of the classes. In place of a variance comes what is at stake (see ``asking``)."""
     update_statistics(state, event)
     fill_all_views(parameters, state, event)
     score_members(parameters, state, event)
     update_sizes(parameters, state)
     prediction = combine_votes(parameters, state)
-    at_stake = stake(parameters, state)
+    at_stake = find_stake(parameters, state, event, prediction.predicted)
     count_prediction(state, prediction.predicted)
     return Score(prediction.predicted, prediction.margin, at_stake)
 
 
-def stake(parameters, state):
-    """c = (c_a + c_b) / 2 for the two classes a, b with the highest scores: how much it counts to tell them apart.
-
-    c is 1 for two classes, between which every event lies. Before the second has an answer, it counts as the first: it
-    may not exist."""
-    if state.scores.size == 1:
-        return 1.0
-    best = best_except(state.scores, -1)
-    second = best_except(state.scores, best)
-    first_weight = class_weight(parameters, state, best)
-    if view_counts(state).answers[second] == 0.0:
-        return first_weight
-    return 0.5 * (first_weight + class_weight(parameters, state, second))
-
-
 def observe(state, event, prediction, chance, is_asked):
-    """Count an event of the stream for the report. One without features counts as not asked: nobody learns from it."""
+    """Count an event of the stream. One without features counts as not asked: nobody learns from it."""
     is_empty = event.stop == event.start
+    count_chance(state, chance)
+    if is_asked and not is_empty:
+        remember_asked(state, event)
     count_event(state, prediction.predicted, 0.0 if is_empty else chance, is_asked and not is_empty)
 
 
@@ -194,7 +202,9 @@ def learn(parameters, state, event, answer, prediction, weight):
             is_wrong = answer != prediction.predicted
             is_alarm = count_surprise(state, prediction.predicted, prediction.margin, is_wrong)
         count_bought(state, answer, predicted_then(state, prediction.predicted), weight, 1.0)
-        learn_answer(parameters, state, event, answer, weight ** view_settings(parameters).importance, 1.0)
+        importance = weight ** view_settings(parameters).importance
+        usual = usual_part(parameters, state, weight)
+        learn_answer(parameters, state, event, answer, importance, 1.0, usual)
         if is_alarm:
             restart_members(parameters, state, view_settings(parameters).reaction)
 
@@ -202,19 +212,19 @@ def learn(parameters, state, event, answer, prediction, weight):
 @no_inline
 def learn_given(parameters, state, event, answer, prediction, weight):
     """Learn a given label ``weight`` times. Its event counts as one of the stream."""
-    prediction = score(parameters, state, event)
+    prediction = score_any(parameters, state, event)
     count_given(state, answer, prediction.predicted)
-    learn_answer(parameters, state, event, answer, 1.0, min(weight, MOST_TIMES))
+    learn_answer(parameters, state, event, answer, 1.0, min(weight, MOST_TIMES), 1.0)
 
 
 @no_inline
-def learn_answer(parameters, state, event, answer, importance, weight):
+def learn_answer(parameters, state, event, answer, importance, weight, usual):
     """Judge all members, then let all of them learn ``weight`` times, each time from where the last one ended.
 
         L_i += c_y importance weight l_i,     the step of a member is multiplied by c_y ^ balancing
 
-    after L_i has forgotten a little (see ``update_votes``)."""
-    count_answer(state, answer, state.scores[0], weight)
+    after L_i has forgotten a little (see ``update_votes``). Its margin counts ``usual`` times in theta."""
+    count_answer(state, answer, state.scores[0], weight, usual)
     emphasis = class_weight(parameters, state, answer)  # c_y
     update_votes(parameters, state, answer, emphasis * importance * weight)
     emphasis = emphasis ** view_settings(parameters).balancing

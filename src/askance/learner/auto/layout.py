@@ -1,9 +1,9 @@
 """Where a committee keeps its numbers: names for the parts of ``state.extra`` and of its parameters.
 
 ``state.extra`` holds, one after the other, a ``HEAD``; the ``ClassCounts``; the ``ReportCounts``; the ``TrustCounts``;
-a ``MEMBER`` for each member; a ``COVARIANCE`` for each full covariance (see ``covariance``); and what the curved
-members keep (see ``fourier``), who come last among the members. The parameters are ``SETTINGS``, then a ``RULE`` for
-each member.
+a ``MEMBER`` for each member; a ``COVARIANCE`` for each full covariance (see ``covariance``); what the curved members
+keep (see ``fourier``), who come last among the members; and what the signal of changed events keeps, if there is one
+(see ``event_signal``). The parameters are ``SETTINGS``, then a ``RULE`` for each member.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from askance.learner.state import declare_record
 from askance.quality.ask_bins import ASK_BINS
 
+LATELY, SUMS = 32, 3  # asked events that are remembered, and numbers of each
 HEAD = declare_record(
     "watched",  # t: the events watched
     "is_centred",  # 1 if the features are few enough to be centred, else 0
@@ -34,6 +35,9 @@ HEAD = declare_record(
     "surprise",  # S: the evidence for a change of the world
     "alarms",  # how many changes were found
     "last_alarm",  # the answer that raised the last alarm
+    "mean_chance",  # the mean ask probability of recent events
+    "remembered",  # how many asked events were remembered so far,
+    ("asked_lately", SUMS * LATELY),  # and the sums u_j of the latest (see ``asking``)
 )
 MEMBER = declare_record(
     "loss",  # L_i
@@ -50,6 +54,10 @@ SETTINGS = declare_record(
     "midway",
     "curves",  # D: the features of the curved view
     "reaction",  # how far an alarm takes the members back
+    "event_reaction",  # how far changed events take their covariances back; 0: nobody watches for changed events
+    "unbiasing",
+    "rare_side",
+    "variety",
 )
 RULE = declare_record(
     "view_number",  # which view of events it has (see ``views``)
@@ -69,7 +77,11 @@ class ClassCounts(NamedTuple):
     predicted: np.ndarray
     """q_k: the share of the recent predictions."""
     margins: np.ndarray
-    """M_k: the sum of the answers' margins."""
+    """M_k: the sum of the answers' margins, each times its u."""
+    weights: np.ndarray
+    """U_k: the sum of u."""
+    squares: np.ndarray
+    """Q_k: the sum of u^2."""
 
 
 class ReportCounts(NamedTuple):
@@ -138,14 +150,20 @@ def view_head(state):
 def view_counts(state):
     classes = n_classes(state)
     first = HEAD_SIZE
-    second, third = first + classes, first + 2 * classes
-    return ClassCounts(state.extra[first:second], state.extra[second:third], state.extra[third : third + classes])
+    second, third, fourth, fifth = first + classes, first + 2 * classes, first + 3 * classes, first + 4 * classes
+    return ClassCounts(
+        state.extra[first:second],
+        state.extra[second:third],
+        state.extra[third:fourth],
+        state.extra[fourth:fifth],
+        state.extra[fifth : fifth + classes],
+    )
 
 
 def view_report_counts(state):
     classes = n_classes(state)
     groups, cells = ASK_BINS * classes, ASK_BINS * classes * classes
-    events = HEAD_SIZE + 3 * classes
+    events = HEAD_SIZE + 5 * classes
     asked, answers = events + groups, events + 2 * groups
     unasked, squares, given = answers + cells, answers + 2 * cells, answers + 3 * cells
     return ReportCounts(
@@ -161,7 +179,7 @@ def view_report_counts(state):
 def trust_at(classes):
     """Where the ``TrustCounts`` begin in ``state.extra``."""
     groups, cells = ASK_BINS * classes, ASK_BINS * classes * classes
-    return HEAD_SIZE + 3 * classes + 2 * groups + 3 * cells + classes * classes
+    return HEAD_SIZE + 5 * classes + 2 * groups + 3 * cells + classes * classes
 
 
 def view_trust(state):

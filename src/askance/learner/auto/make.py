@@ -18,8 +18,12 @@ PARAMETERS = {"objective": "balanced", "costs": None}
 OWN_WAY = ("normalize", "intercept")
 """What it does itself, whatever a loop over algorithms says."""
 CLASS_POWER = 1.0  # a of ``InverseSquareMargin``
-AUDITS = 0.2  # of a share of the events, asked at random
+AUDITS = 0.2  # of a share r of the events, asked at random ...
+AUDIT_GROWTH = 20.0  # ... times 1 + 20 r
 REACTION = 1.0  # to an alarm
+EVENT_REACTION = 0.5  # to changed events
+ASKING: dict[str, Any] = {"unbiasing": 1.0, "rare_side": 0.5, "variety": 4.0}
+"""The committee's parameters of asking (see ``asking`` and ``classes``)."""
 
 
 def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +35,15 @@ def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict
         common.pop(key, None)
     common["budget"] = resolve_budget(common.get("budget"))
     return {
-        "update": Committee(**aim(**parameters), curves=CURVES, reaction=REACTION, audits=AUDITS),
+        "update": Committee(
+            **aim(**parameters),
+            curves=CURVES,
+            reaction=REACTION,
+            event_reaction=EVENT_REACTION,
+            audits=AUDITS,
+            audit_growth=AUDIT_GROWTH,
+            **ASKING,
+        ),
         "query": InverseSquareMargin(class_power=CLASS_POWER),
         **common,
     }

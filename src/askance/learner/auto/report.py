@@ -63,6 +63,10 @@ class Report(NamedTuple):
     """How often the answers said that the world had changed (see ``change``)."""
     last_alarm: int = 0
     """The answer that raised the last alarm, from 1; 0 if there was none."""
+    event_alarms: int = 0
+    """How often the events themselves had changed (see ``event_signal``)."""
+    last_event_alarm: int = 0
+    """The event of the stream after which they last did, from 1; 0 if they never did."""
 
     @property
     def effective_members(self) -> float:
@@ -88,6 +92,9 @@ class Report(NamedTuple):
         lines.append(f"  answers lately: {shares}{', ...' if len(self.classes) > 8 else ''}")
         if self.alarms:
             lines.append(f"  changes of the world found: {self.alarms:,}, the last at answer {self.last_alarm:,}")
+        if self.event_alarms:
+            found = f"{self.event_alarms:,}, the last at event {self.last_event_alarm:,}"
+            lines.append(f"  changes of the events found: {found}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ from askance.learner.auto import committee
 from askance.learner.auto.change import inflate_members
 from askance.learner.auto.classes import OBJECTIVES
 from askance.learner.auto.decaying_rate import resolve_budget
+from askance.learner.auto.event_signal import keep_signal, signal_size, view_signal
 from askance.learner.auto.fourier import (
     CAPACITY,
     FREQUENCIES,
@@ -78,9 +79,25 @@ class Committee(UpdateRule):
     reaction : float, default 0.0
         How far an alarm (see ``change``) takes the members back to where they began. ``make("auto")`` has 1: they start
         anew. 0 counts alarms, but does nothing.
+    event_reaction : float, default 0.0
+        How far changed events (see ``event_signal``) take the members' covariances back to what they were at first;
+        their weights stay. ``make("auto")`` has 0.5. 0: events are not watched for changes.
     audits : float, default 0.0
         With a budget that is a share r of the events, ``explore`` is this part of r at least, so that the report's
         intervals become narrower. ``make("auto")`` has 0.2.
+    audit_growth : float, default 0.0
+        How much larger that part is with a larger r: audits (1 + audit_growth r), up to a half. ``make("auto")`` has
+        20, which is 1/5 + 4 r: the fewer labels there are, the more each of them has to teach.
+    unbiasing : float, default 0.0
+        Two classes, ``balanced``: the power of an answer's weight, over the usual one, with which its margin counts in
+        the threshold. With 0, as in models saved before there was a choice, the threshold is that of the asked events,
+        not of all. ``make("auto")`` has 1.
+    rare_side : float, default 0.0
+        Two classes: the power of the predicted class's weight with which an event counts in asking, so that more is
+        asked where the rarer class is predicted. ``make("auto")`` has 0.5.
+    variety : float, default 0.0
+        How much less is asked for events that are nearly equal to ones asked lately (see ``asking``). ``make("auto")``
+        has 4.
     costs : optional
         What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); for ``cost``. Of the mistakes that
         miss a class only the mean counts.
@@ -98,7 +115,12 @@ class Committee(UpdateRule):
     modest: bool = True
     curves: int = parameter(0, "a whole number from 0 to 1024", lambda value: value in range(1025))
     reaction: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
+    event_reaction: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     audits: float = parameter(0.0, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
+    audit_growth: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
+    unbiasing: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
+    rare_side: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
+    variety: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
     costs: Any = None
 
     weighted = True
@@ -142,7 +164,8 @@ class Committee(UpdateRule):
     def parameters(self) -> np.ndarray:
         head = [
             OBJECTIVES.index(self.objective), self.ratio, self.sharpness, self.importance, self.balancing,
-            self.predicted_part, self.midway, self.curves, self.reaction,
+            self.predicted_part, self.midway, self.curves, self.reaction, self.event_reaction,
+            self.unbiasing, self.rare_side, self.variety,
         ]  # fmt: skip
         return np.array(head + [number for member in self.roster for number in member.row], np.float64)
 
@@ -155,7 +178,7 @@ class Committee(UpdateRule):
         return np.append(self.parameters(), costs * len(costs) / costs.sum())
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
-        return (*super().layout(n_classes), self.roster, self.full, self.modest, self.curves)
+        return (*super().layout(n_classes), self.roster, self.full, self.modest, self.curves, self.event_reaction > 0.0)
 
     def kernels(self, n_classes: int) -> Kernels:
         if self.objective == "cost" and self.costs is None and n_classes > 2:
@@ -187,7 +210,7 @@ class Committee(UpdateRule):
             table=table,
             matrix=np.zeros((rows, width if rows else 0)),
             pending=np.zeros((rows, CAPACITY if rows else 0)),
-            extra=np.zeros(records + COVARIANCE_SIZE * covariances + blocks),
+            extra=np.zeros(records + COVARIANCE_SIZE * covariances + blocks + self._signal_size(n_features)),
             scores=np.zeros(vectors),
             variances=np.zeros(members * vectors),
             work=np.zeros((FREQUENCIES + n_features if curved else WORK_ROWS, broadest)),
@@ -211,6 +234,9 @@ class Committee(UpdateRule):
             state.work[PHASES, : self.curves] = phases
         return state
 
+    def _signal_size(self, n_features: int) -> int:
+        return int(signal_size(n_features)) if self.event_reaction > 0.0 else 0
+
     def _curved_members(self, n_features: int, vectors: int) -> list[Member]:
         """The curved members, if there are few enough features and classes for them."""
         curved = [member for member in self.roster if member.view == CURVED]
@@ -229,6 +255,8 @@ class Committee(UpdateRule):
         """Beyond the number of features that can be centred, members with standardised features start again. Beyond the
         number for which there is a curved view, its members leave."""
         wider = self.start(n_features, n_classes)
+        if self.event_reaction > 0.0:
+            keep_signal(state, wider, kept)
         kept = np.append(kept, n_features)
         width, new_width = len(state.table), len(wider.table)
         members = n_members(wider)
@@ -246,7 +274,8 @@ class Committee(UpdateRule):
         if state.matrix.size and not wider.matrix.size:
             self._keep_diagonals(state, wider, kept)
         if members == n_members(state):
-            wider.extra[blocks_at(wider) :] = state.extra[blocks_at(state) :]
+            blocks = len(state.extra) - self._signal_size(width - 1) - blocks_at(state)
+            wider.extra[blocks_at(wider) :][:blocks] = state.extra[blocks_at(state) :][:blocks]
         else:
             self._share_votes(wider)
         if was_centred != is_centred:
@@ -307,9 +336,10 @@ class Committee(UpdateRule):
         return resolve_budget(budget)
 
     def least_explore(self, budget: Any) -> float:
-        """audits r for a share r of the events, 0 for a budget without one."""
+        """audits (1 + audit_growth r) r for a share r of the events, growing up to r / 2; 0 without such a share."""
         share = float(budget.least_share())
-        return self.audits * share if share < 1.0 else 0.0
+        part = max(self.audits, min(0.5, self.audits * (1.0 + self.audit_growth * share)))
+        return part * share if share < 1.0 else 0.0
 
     def recall(self, state: State, predicted: int | None, correction: bool = False) -> None:
         sign = -1.0 if correction else 1.0
@@ -320,4 +350,8 @@ class Committee(UpdateRule):
 
     def report(self, state: State, classes: np.ndarray) -> Report:
         """Who leads, since when, and how good the committee is."""
-        return report(self.roster[: n_members(state)], state, classes)
+        found = report(self.roster[: n_members(state)], state, classes)
+        if self.event_reaction > 0.0:
+            signal = view_signal(state)
+            found = found._replace(event_alarms=int(signal.alarms), last_event_alarm=int(signal.last_alarm))
+        return found

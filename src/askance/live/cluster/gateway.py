@@ -15,6 +15,7 @@ import askance
 from askance.live.cluster.messages import (
     CHALLENGE_BYTES,
     NOTHING,
+    PROTOCOL,
     Call,
     ForwardedEvent,
     ForwardedRequest,
@@ -116,8 +117,11 @@ class Gateway:
         owned = self._streams.get(hello.store)
         if owned is None or not hmac.compare_digest(hello.proof, prove(owned.secret, challenge)):
             refusal = "this process does not own that stream now"
-        elif hello.version != askance.__version__:
-            refusal = f"the owner has version {askance.__version__}, and the front {hello.version}"
+        elif hello.protocol != PROTOCOL:
+            refusal = (
+                f"the owner is of askance {askance.__version__} and this front of {hello.version}, which do not "
+                f"understand each other (protocols {PROTOCOL} and {hello.protocol}): start both in one version"
+            )
         else:
             refusal = ""
         write_message(writer, Welcome(refusal))

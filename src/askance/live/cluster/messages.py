@@ -17,6 +17,9 @@ from starlette.responses import Response
 from askance.live.access.auth import User
 from askance.live.problems import Problem
 
+PROTOCOL = 1
+"""Counted up when a front and an owner of before and after a change would misunderstand each other. A field with a
+default at the end of a message is no such change."""
 LENGTH = 4
 MOST_BYTES = 256_000_000  # no reply is longer; an import of 10 MB is a call of as much
 CHALLENGE_BYTES = 32
@@ -28,7 +31,9 @@ class Hello(msgspec.Struct, array_like=True):
     """Who calls, and about which store."""
 
     store: str
+    protocol: int
     version: str
+    """Of the program, for people."""
     proof: bytes
 
 

@@ -16,6 +16,7 @@ import askance
 from askance.live.access.auth import await_turn
 from askance.live.clock import Clock
 from askance.live.cluster.messages import (
+    PROTOCOL,
     Call,
     Hello,
     OwnerStatus,
@@ -38,6 +39,7 @@ from askance.live.store.database import PATIENCE, PAUSE, Database, StoreAway, St
 log = logging.getLogger("askance")
 CONNECT_SECONDS = 2.0
 STATUS_EVERY, STATUS_SECONDS = 1.0, 4.0  # an owner that says nothing for so long is called no more
+NO_OWNER = "no process owns the model now"
 ELSEWHERE = ("no_owner", "stopping")
 """Codes by which an owner says that it has not done, and will not do, what it was called for."""
 
@@ -107,7 +109,7 @@ class OwnerClient:
             store = str(session.value("SELECT value FROM meta WHERE name = 'store'") or "")
         self.state = FrontState(settings, self.clock, store)
         self.status: OwnerStatus | None = None
-        self.trouble = "no process owns the model yet"
+        self.trouble = NO_OWNER
         self._link: Link | None = None
         self._linked = asyncio.Event()
         self._reader = ThreadPoolExecutor(1, "askance-registry")
@@ -156,13 +158,14 @@ class OwnerClient:
     async def _connect(self) -> Link:
         owner = await asyncio.get_running_loop().run_in_executor(self._reader, self._find)
         if owner is None or not owner.address:
-            raise ConnectionError("no process owns the model now")
+            raise ConnectionError(NO_OWNER)
         host, _, port = owner.address.rpartition(":")
         async with asyncio.timeout(CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
             try:
                 challenge = await read_message(reader)
-                write_message(writer, Hello(self.state.store, askance.__version__, prove(owner.secret, challenge)))
+                proof = prove(owner.secret, challenge)
+                write_message(writer, Hello(self.state.store, PROTOCOL, askance.__version__, proof))
                 refusal = decode(await read_message(reader), Welcome).refusal
                 if refusal:
                     raise ConnectionError(refusal)

@@ -45,6 +45,7 @@ from askance.live.store.database import (
     StoreFull,
 )
 from askance.live.store.integrity import check_log
+from askance.live.store.schema import check_known, stored_version
 from askance.live.webhooks.outbox import raise_alarms
 
 log = logging.getLogger("askance")
@@ -106,6 +107,7 @@ class Engine:
         """Own the store, read the state, and begin."""
         self.database.own()
         with self.database.write() as session:
+            check_known(self.database, stored_version(session))  # changed by others while this one waited
             adopt_model(session, self.config)
             are_wrong = self.database.is_small() and not are_right(session)
             if are_wrong:

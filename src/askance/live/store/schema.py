@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Annotated, Any, Final, NamedTuple, get_type_hints
 
-from askance.live.problems import StartError
+from askance.live.problems import StartError, StoreInUse
 from askance.live.store.database import Database, Session
 
 
@@ -535,15 +535,17 @@ def migrate(database: Database) -> None:
     """
     with database.write() as session:
         found = database.version(session)
-    if found > len(MIGRATIONS):
-        raise StartError(
-            f"the store {database.place!r} was written by a newer askance (schema {found}; this one knows up to "
-            f"{len(MIGRATIONS)}); upgrade askance, or restore a backup made by this version."
-        )
+    check_known(database, found)
     if found == len(MIGRATIONS):
         return
     if found:
-        database.own()
+        try:
+            database.own()
+        except StoreInUse:
+            raise StoreInUse(
+                f"the tables of {database.place!r} must be changed for this version of askance, and another askance "
+                "works on them: stop the processes that own the stream or stand by for it, then start this one."
+            ) from None
     try:
         for number in range(found, len(MIGRATIONS)):
             with database.write() as session:
@@ -552,6 +554,15 @@ def migrate(database: Database) -> None:
     finally:
         if found:
             database.disown()
+
+
+def check_known(database: Database, version: int) -> None:
+    """Refuse tables of a newer askance: a process that was started before them would not know what they mean."""
+    if version > len(MIGRATIONS):
+        raise StartError(
+            f"the store {database.place!r} was written by a newer askance (schema {version}; this one knows up to "
+            f"{len(MIGRATIONS)}); upgrade askance, or restore a backup made by this version."
+        )
 
 
 def _apply(session: Session, number: int, words: dict[str, str]) -> None:
