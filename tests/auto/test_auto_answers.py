@@ -296,3 +296,16 @@ def test_as_many_are_effective_as_would_be_if_they_spoke_alike():
     heard = sum(member_report.vote > 0.0 for member_report in usual.report().member_reports)
     assert 1.0 < usual.report().effective_members < heard
     assert f"{heard} heard, {usual.report().effective_members:.1f} in effect" in usual.describe()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_was_learned_counts_before_the_next_event_comes(classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % classes
+    X = np.eye(classes)[y] + rng.normal(scale=0.1, size=(90, classes))
+    clf = askance.make("auto", budget=0.9, classes=list(range(classes)), random_state=0)
+    decisions = [clf.ask(x) for x in X[:60]]  # all of them before the first answer
+    for x, label, decision in zip(X, y, decisions, strict=False):
+        if decision.asked:
+            clf.tell(x, label, weight=decision.weight)
+    assert np.mean(clf.predict(X[60:]) == y[60:]) > 0.9

@@ -155,14 +155,18 @@ def update_sizes(parameters, state):
 
 
 def combine_votes(parameters, state):
-    """F = sum_i v_i f_i / s_i, for two classes minus theta. The scores stay in ``state.scores``, without theta."""
+    """F = sum_i v_i f_i / s_i, for two classes minus theta. The scores stay in ``state.scores``, without theta.
+
+    Where no event came since the member learned anything, s_i is still 0; then the event's own margin takes its place.
+    """
     vectors = state.scores.size
     for vector in range(vectors):
         state.scores[vector] = 0.0
     for i in range(n_members(state)):
         member = view_member(state, i)
-        if member.vote > 0.0 and member.usual_size > 0.0:
-            share = member.vote / member.usual_size
+        size = member.usual_size if member.usual_size > 0.0 else margin_of(state, i)
+        if member.vote > 0.0 and size > 0.0:
+            share = member.vote / size
             for vector in range(vectors):
                 state.scores[vector] += share * state.variances[i * vectors + vector]
     if vectors == 1:
