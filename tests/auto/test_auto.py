@@ -307,7 +307,8 @@ def test_audits_make_the_intervals_narrower():
         for seed in range(5):
             X, y = stream(4000, seed=seed)
             X = X + np.random.default_rng(seed).normal(scale=1.5, size=X.shape)
-            clf = askance.make("auto", budget=0.05, random_state=seed).set_params(update__audits=audits)
+            clf = askance.make("auto", budget=0.05, random_state=seed)
+            clf.set_params(update__audits=audits, update__audit_growth=0.0)
             clf.run(X, y)
             accuracy = clf.report().quality.accuracy
             widths[audits] += accuracy.high - accuracy.low

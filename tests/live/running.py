@@ -58,6 +58,8 @@ class Running:
         file_bytes=None,
         holds=None,
         patience=None,
+        classes=CLASSES,
+        settings=None,
     ):
         self.folder = Path(folder)
         self.config = self.folder / "askance.toml"
@@ -77,7 +79,8 @@ class Running:
             **({"mail": mail} if mail else {}),
             "model": {"hash_bits": 12, **(model or {})},  # a small model is saved and compared sooner
         }
-        lines = ['title = "Test"', f"classes = {json.dumps(CLASSES)}", f"store = {json.dumps(self.store)}", "[fields]"]
+        lines = ['title = "Test"', f"classes = {json.dumps(list(classes))}", f"store = {json.dumps(self.store)}"]
+        lines += [*(f"{key} = {json.dumps(value)}" for key, value in (settings or {}).items()), "[fields]"]
         lines += ['text = "text"', 'size = "number"']
         for name, values in sections.items():
             lines.append(f"[{name}]")

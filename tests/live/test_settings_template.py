@@ -55,7 +55,15 @@ def test_every_setting_is_in_the_template(tmp_path):
     for section, kind in SECTIONS.items():
         names = set(AskingSettings().to_dict()) if kind is AskingSettings else {item.name for item in fields(kind)}
         if kind is ModelSettings:
-            names -= {"classes", "fields", "parameters", "labels", "added", "since"}  # the store has the last three
+            names -= {
+                "classes",
+                "fields",
+                "parameters",
+                "label_sets",
+                "labels",
+                "added",
+                "since",
+            }  # the store's, or above
         if kind is Instructions:
             names -= {"classes"}
         own = re.split(r"# \[\w+\.", parts[section])[0]
@@ -67,7 +75,7 @@ def test_every_setting_is_in_the_template(tmp_path):
     mails = re.split(r"^# \[mail\]", text, flags=re.MULTILINE)[1].split("\n\n")[0]
     assert {item.name for item in fields(MailSettings)} == set(re.findall(r"^# (\w+) = ", mails, re.MULTILINE))
     names = {item.name for item in fields(Config)} - SECTIONS.keys() - {"folder", "webhooks", "oidc", "mail"}
-    assert names == set(re.findall(r"^(?:# )?(\w+) = ", top, re.MULTILINE))
+    assert names | {"label_sets"} == set(re.findall(r"^(?:# )?(\w+) = ", top, re.MULTILINE))
 
 
 @pytest.mark.parametrize("classes", ["ham,spam", "a,b,c"])
@@ -82,3 +90,11 @@ def test_what_is_written_and_what_it_shows_are_the_defaults(tmp_path, classes):
     assert {"park_after", "later"} < document["queue"].keys()
     found = from_document(document, tmp_path)
     assert found == default
+
+
+def test_label_sets_are_written_where_they_are_wanted(tmp_path):
+    path = tmp_path / "askance.toml"
+    assert main(["init", "--config", str(path), "--classes", "a,b,c", "--label-sets"]) == 0
+    default = from_document({"name": "askance", "classes": ["a", "b", "c"], "label_sets": True}, tmp_path)
+    assert load(path) == default
+    assert default.model.label_sets

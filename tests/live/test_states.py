@@ -120,7 +120,7 @@ def test_an_export_has_every_column_that_the_schema_says_it_has(tmp_path):
         send(engine, "e1", "e2")
         label(engine, "e1", 1)
     with opened(config) as database, database.read() as session:
-        first, second = as_objects(*rows(session, 0), config.model.classes)
+        first, second = as_objects(*rows(session, 0), config.labels)
     for table in (schema.EventRow, schema.AnswerRow):
         for name, where in schema.exported_fields(table):
             assert (at(first, where.path) is None) == (name in ("time", "ms", "comment")), name

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from askance.live.engine.quarantine import as_lines, read_page
-    from askance.live.engine.stored_settings import stored_scheme_of
+    from askance.live.engine.stored_settings import stored_scheme_of, with_scheme
     from askance.live.exchange.export import PAGE
     from askance.live.exchange.export_formats import FORMATS, write_page
     from askance.live.problems import Problem
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     name = options.format or ("csv" if options.csv else ENDINGS.get(Path(options.file).suffix, "jsonl"))
     with open_stores(config) as database, ExitStack() as stack:
         session = stack.enter_context(database.read())
-        labels = [label.label for label in stored_scheme_of(session, config).labels]
+        labels = with_scheme(config, stored_scheme_of(session, config)).config.labels
         try:
             writer = FORMATS[name].writer(session, labels)
         except Problem as problem:

@@ -27,6 +27,11 @@ title = {title}
 # there are events, the labels may not. Of two, the second in the alphabet is the positive one.
 classes = {classes}
 
+# Whether an event has any number of these labels, or none, rather than one (docs/label-sets.md). In a text, such as a
+# cell of a CSV file, they stand with a separator between.
+{label_sets}
+# label_separator = ";"    # for example, with label_sets = true
+
 # Where everything is kept: a file beside this one, or "postgresql://user@host/database".
 store = {store}
 
@@ -158,6 +163,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--load", metavar="FILE", help="start from this model, such as one that 'askance run --save' wrote"
     )
+    parser.add_argument("--label-sets", action="store_true", help="an event has any number of the labels, or none")
     parser.add_argument("--title", metavar="TEXT", help="what the pages say at the top (default: askance)")
 
 
@@ -175,8 +181,9 @@ def run(options: argparse.Namespace) -> int:
     text = TEMPLATE.format(
         title=json.dumps(options.title or "askance", ensure_ascii=False),
         classes=json.dumps(classes, ensure_ascii=False),
+        label_sets="label_sets = true" if options.label_sets else "# label_sets = false",
         store=json.dumps(options.store or f"{path.stem}.db", ensure_ascii=False),
-        hash_bits=default_hash_bits(ALGORITHM, len(classes)),
+        hash_bits=default_hash_bits(ALGORITHM, len(classes), options.label_sets),
         load=load_line(path, options.load),
         budgets="\n".join(example_budgets()),
     )
@@ -227,6 +234,8 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
             f"{str(path)!r} exists already and names other classes; leave --classes out to create the store of that "
             "file, or choose another name with --config."
         )
+    if options.label_sets and not config.model.label_sets:
+        raise InvalidParameter(f"{str(path)!r} exists already; say label_sets = true there.")
     if options.load is not None and way_to(path, options.load) != config.model.load:
         raise InvalidParameter(f"{str(path)!r} exists already; name the model there, as load in the section [model].")
     if options.title not in (None, config.title):

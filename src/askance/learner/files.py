@@ -59,9 +59,9 @@ def save(clf: StreamClassifier, path: str | os.PathLike[str], **more: np.ndarray
     _write(Path(path), *_parts(clf, more))
 
 
-def to_bytes(clf: StreamClassifier) -> bytes:
-    """What ``save`` writes; equal models give equal bytes."""
-    return b"".join(_parts(clf, {}))
+def to_bytes(clf: StreamClassifier, **more: np.ndarray) -> bytes:
+    """What ``save`` writes, with more arrays that are to be kept with it; equal models give equal bytes."""
+    return b"".join(_parts(clf, more))
 
 
 def _parts(clf: StreamClassifier, more: Mapping[str, np.ndarray]) -> tuple[bytes, memoryview]:

@@ -17,6 +17,7 @@ from askance.live.access.company import OidcSettings, read_oidc
 from askance.live.access.mail import MailSettings, read_mail
 from askance.live.display.fields import Display, read_display
 from askance.live.display.instructions import Instructions, read_instructions
+from askance.live.engine.label_space import MOST_LABELS, SEPARATOR, LabelSpace, label_space
 from askance.live.http.proxies import read_networks, read_public_url
 from askance.live.webhooks.settings import Webhook, read_webhooks
 from askance.missing import MissingValues
@@ -31,7 +32,8 @@ where there are more than two: 18 MB for two classes, 3.5 MB for each of several
 MOST_ANSWERS = 25  # to one question
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
-LATER_SETTINGS = ("na_values", "load", "labels", "added", "since")  # of the model, that stores from before do not have
+LATER_SETTINGS = ("na_values", "load", "labels", "added", "since", "label_sets")
+"""Of the model, that stores from before do not have."""
 RATE, AUDIT_SHARE = 0.05, 0.05  # of the events asked about, and of these a random sample
 
 
@@ -56,6 +58,8 @@ class ModelSettings:
     """Those of the labels that were added later: no cold start waits for them."""
     since: int = 0
     """The entry of the log since which classes and kinds of fields are these; 0: from the beginning."""
+    label_sets: bool = False
+    """Whether an event has any number of the classes rather than one."""
 
     @property
     def places(self) -> list[str]:
@@ -169,15 +173,22 @@ class Config:
     webhooks: tuple[Webhook, ...] = ()
     oidc: OidcSettings | None = None
     mail: MailSettings | None = None
+    label_separator: str = SEPARATOR
+    """What stands between the labels of a set in a text, such as a cell of a CSV file."""
     folder: Path = field(default=Path("."), compare=False)
     """Where the file is: what it names is beside it."""
 
+    @property
+    def labels(self) -> LabelSpace:
+        """What labels are."""
+        return label_space(self.model.places, self.classes, self.model.label_sets, self.label_separator)
 
-def default_hash_bits(algorithm: str, n_classes: int) -> int:
+
+def default_hash_bits(algorithm: str, n_classes: int, label_sets: bool = False) -> int:
     """The columns that hold unless the configuration says otherwise, as a power of two."""
     if algorithm != ALGORITHM:
         return HASH_BITS
-    return AUTO_HASH_BITS if n_classes == 2 else AUTO_HASH_BITS_OF_MANY
+    return AUTO_HASH_BITS if n_classes == 2 and not label_sets else AUTO_HASH_BITS_OF_MANY
 
 
 def seconds(value: Any, name: str) -> float:
@@ -216,7 +227,7 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
     """A configuration from parsed TOML."""
     known = {
         "name", "title", "store", "classes", "fields", "model", "asking", "queue", "server", "log", "instructions",
-        "display", "webhooks", "oidc", "mail",
+        "display", "webhooks", "oidc", "mail", "label_sets", "label_separator",
     }  # fmt: skip
     if unknown := [name for name in document if name not in known]:
         raise InvalidParameter(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(known))}.")
@@ -239,9 +250,8 @@ def from_document(document: dict[str, Any], folder: Path = Path("."), store: str
         model=model,
         classes=list(document["classes"]),
         asking=_asking(_table(document, "asking")),
-        queue=_section(
-            Queue, _table(document, "queue"), "queue", ("lease", "learn_after", "time_to_live", "freshness", "later")
-        ),
+        queue=_queue(_table(document, "queue"), model.label_sets),
+        label_separator=_separator(document),
         server=replace(
             server,
             tls_cert=server.tls_cert and str(folder / server.tls_cert),
@@ -270,12 +280,13 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         raise InvalidParameter("classes must be words of at most 200 printable characters, in quotes.")
     if len(set(classes)) < len(classes):
         raise InvalidParameter("classes names a label twice.")
+    label_sets = _read_label_sets(document, len(classes))
     table = _table(document, "model")
     _refuse_unknown(table, {"algorithm", "parameters", "seed", "hash_bits", "ngrams", "na_values", "load"}, "model")
     if "load" in table:
         return _read_loaded_model(table, sorted(classes), check_features(_table(document, "fields")))
     algorithm = _text(table.get("algorithm", ALGORITHM), "model.algorithm")
-    bits = default_hash_bits(algorithm, len(classes))
+    bits = default_hash_bits(algorithm, len(classes), label_sets)
     model = ModelSettings(
         classes=sorted(classes),
         fields=check_features(_table(document, "fields")),
@@ -285,11 +296,45 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         hash_bits=_whole(table.get("hash_bits", bits), "model.hash_bits", 1, MOST_HASH_BITS),
         ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, MOST_NGRAMS),
         na_values=_na_values(table.get("na_values", [])),
+        label_sets=label_sets,
     )
-    from askance.live.engine.learner import Learner
+    from askance.live.engine.learners import learner_kind
 
-    Learner(model, AskingSettings())  # an algorithm that cannot work is refused here
+    learner_kind(model)(model, AskingSettings())  # an algorithm that cannot work is refused here
     return model
+
+
+def _read_label_sets(document: dict[str, Any], n_labels: int) -> bool:
+    """Whether labels are sets."""
+    found = document.get("label_sets", False)
+    if not isinstance(found, bool):
+        raise InvalidParameter(f"label_sets must be true or false, got {found!r}.")
+    if found and n_labels > MOST_LABELS:
+        raise InvalidParameter(
+            f"there are {n_labels} classes, and label sets in the service are of at most {MOST_LABELS}; leave out rare "
+            "ones, or take 'askance run', which has no such limit."
+        )
+    if found and "load" in _table(document, "model"):
+        raise InvalidParameter("model.load starts from a model of single labels; leave it out, or label_sets.")
+    return found
+
+
+def _separator(document: dict[str, Any]) -> str:
+    if "label_separator" not in document:
+        return SEPARATOR
+    if not document.get("label_sets", False):
+        raise InvalidParameter("label_separator is for label sets; add label_sets = true, or leave it out.")
+    return _text(document["label_separator"], "label_separator")
+
+
+def _queue(table: dict[str, Any], label_sets: bool) -> Queue:
+    found: Queue = _section(Queue, table, "queue", ("lease", "learn_after", "time_to_live", "freshness", "later"))
+    if label_sets and max(found.answers, found.audit_answers) > 1:
+        raise InvalidParameter(
+            "queue.answers and queue.audit_answers must be 1 with label_sets: a consensus of several people is for "
+            "single labels."
+        )
+    return found
 
 
 def _read_loaded_model(table: dict[str, Any], classes: list[str], kinds: dict[str, str]) -> ModelSettings:

@@ -222,6 +222,11 @@ class Monitor:
         event.truth = truth
         return True
 
+    def answer_to(self, ticket: int) -> Any:
+        """The answer that was counted for an event; None while there is none, and for one that is not kept."""
+        event = self._asked[ticket] if self._is_kept(ticket) else None
+        return None if event is None or event.truth < 0 else self.settings.classes.tolist()[event.truth]
+
     def _count(self, event: Asked, truth: int, sign: int) -> None:
         """Count an answer, or with ``sign`` -1 take it back."""
         event_row, ledger = event.event_row, self._ledger

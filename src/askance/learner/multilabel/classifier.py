@@ -13,6 +13,7 @@ from askance.errors import InvalidInput, InvalidType
 from askance.learner.base import not_fitted_yet
 from askance.learner.budget import Budget
 from askance.learner.compiled import check_explore
+from askance.learner.events import Preparation
 from askance.learner.labels import MISSING
 from askance.learner.make import settings_of
 from askance.learner.multilabel.label_sets import check_labels, read_label_sets, read_set, unknown_label
@@ -147,6 +148,12 @@ class MultiLabelClassifier:
             max_pending_age=self.max_pending_age,
         )  # fmt: skip
 
+    def parts(self) -> tuple[QuestionLearner, QuestionLayout, Preparation]:
+        """What plays the questions about the labels that were named, for a program that encodes events itself: a new
+        learner, what questions look like, and what is done to an event before."""
+        labels = self._labels_for_one()
+        return self._new_learner(len(labels)), self._layout(labels), Preparation(self.normalize == "l2", -1)
+
     # --- how it begins -------------------------------------------------------------------------------------
 
     @property
@@ -243,7 +250,8 @@ class MultiLabelClassifier:
         layout = self._layout(labels)
         learner.make_room(layout.width(reader.n_features_in_))
         self._keep(reader, learner, labels)
-        return dict(zip(labels, learner.ask_all(layout.questions(block), when, explore), strict=True))
+        decisions = learner.ask_all(layout.questions(block), when, [explore] * len(labels))
+        return dict(zip(labels, decisions, strict=True))
 
     def tell(
         self, x: Any = None, y: Any = None, weight: Any = 1.0, *, ticket: int | None = None, replace: bool = False

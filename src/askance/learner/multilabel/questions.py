@@ -14,7 +14,7 @@ names its label. With an intercept the constant is column 0, and the features fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,6 +85,10 @@ class QuestionLayout:
         """How many columns questions have."""
         raise NotImplementedError
 
+    def n_features(self, width: int) -> int:
+        """How many features there is room for in so many columns."""
+        raise NotImplementedError
+
     def weights(self, coefficients: np.ndarray) -> np.ndarray:
         """The weights, a row per feature and a column per label, from those of the model of all."""
         raise NotImplementedError
@@ -115,6 +119,9 @@ class Interleaved(QuestionLayout):
         self._check(n_features)
         return (n_features + self.has_constant) * self.n_labels
 
+    def n_features(self, width: int) -> int:
+        return width // self.n_labels - self.has_constant
+
     def weights(self, coefficients: np.ndarray) -> np.ndarray:
         return coefficients[0].reshape(-1, self.n_labels)
 
@@ -127,6 +134,9 @@ class Marked(QuestionLayout):
     def width(self, n_features: int) -> int:
         self._check(n_features)
         return n_features + self.has_constant
+
+    def n_features(self, width: int) -> int:
+        return width - self.has_constant
 
     def weights(self, coefficients: np.ndarray) -> np.ndarray:
         return coefficients.T
@@ -187,11 +197,14 @@ class QuestionLearner(StreamClassifier):
         self.make_room(X.width)
         return X, y
 
-    def ask_all(self, block: Block, when: np.ndarray, explore: float | None) -> list[Decision]:
-        """Decide on each question of one event."""
+    def ask_all(self, block: Block, when: np.ndarray, explore: Iterable[float | None]) -> list[Decision]:
+        """Decide on each question of one event, each with a share of its own that is explored."""
         compiled = self._compiled_learner()
         self._refresh_budget_state(compiled)
-        return [self._decide(compiled, question, when, explore) for question in _one_by_one(block)]
+        return [
+            self._decide(compiled, question, when, share)
+            for question, share in zip(_one_by_one(block), explore, strict=True)
+        ]
 
     def tell_some(self, block: Block, answers: np.ndarray, weights: np.ndarray) -> None:
         """Learn the answers to questions of one event; MISSING where there is none."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,10 @@ from askance.live.clock import iso
 from askance.live.dashboard.counts import COUNTED, empty_counts, minutes_between
 from askance.live.dashboard.stored_counts import DashboardCounts
 from askance.live.engine.exploration import AUDIT, COLD_START
-from askance.live.engine.quality_tracker import ENOUGH, WINDOW, QualityTracker, round_quality
+from askance.live.engine.label_sets.question import read_questions
+from askance.live.engine.label_sets.tracker import NO, YES, LabelSetTracker
+from askance.live.engine.label_space import each_known, is_set, same_where_both_known
+from askance.live.engine.quality_tracker import ENOUGH, QualityTracker, round_quality
 from askance.live.engine.quarantine import newest
 from askance.live.engine.spending import spending
 from askance.live.engine.state import EngineState
@@ -45,7 +49,7 @@ LAST_HOUR = (
 )
 WAITING = f"SELECT count(*) FROM answers WHERE state = '{AnswerState.WAITING}'"
 AGREEMENT = (
-    "SELECT a.annotator, sum(CASE WHEN a.label = b.label THEN 1 ELSE 0 END), count(*) FROM ("
+    "SELECT a.annotator, sum(CASE WHEN {same} THEN 1 ELSE 0 END), count(*) FROM ("
     f"SELECT event, annotator, label, state FROM answers WHERE kind IN {one_of(BY_ONE)} ORDER BY seq DESC LIMIT ?) a "
     "JOIN answers b ON b.event = a.event AND b.annotator <> a.annotator "
     f"AND b.kind IN {one_of(BY_ONE)} AND b.label IS NOT NULL AND b.state IN {one_of(KEPT)} "
@@ -69,6 +73,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "classes": state.shown,
         "retired": state.scheme.retired,
         "names": state.scheme.names,
+        "label_sets": describe_label_sets(state),
         "algorithm": state.learner.algorithm,
         "paused": state.paused,
         "health": {"ready": not reasons, "reasons": reasons},
@@ -92,7 +97,10 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "budget": {**spending(state, now), "head": int(HEAD)},
         "labels": _labels(counts, state, last),
         "accuracy": _accuracy(counts, state),
-        "quality": {"overall": state.overall.to_dict(), "recent": {**state.recent.to_dict(), "window": WINDOW}},
+        "quality": {
+            "overall": state.overall.to_dict(),
+            "recent": {**state.recent.to_dict(), "window": state.learner.tracker.window},
+        },
         "classes_mix": {
             "predicted": by_class(state, totals["predicted"]),
             "recent": by_class(
@@ -102,7 +110,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
         "confusion": _confusion(counts, state),
         "calibration": _calibration(last),
         "drift": drift(state.learner.tracker),
-        "people": _people(session, counts, last, now),
+        "people": _people(session, counts, last, now, state.labels.are_sets),
         "latency_ms": service.metrics.latencies(),
     }
 
@@ -149,6 +157,7 @@ class RecentAnswer(NamedTuple):
     asked: int
     probability: float
     version: int
+    scores: str
 
     @property
     def is_valid(self) -> bool:
@@ -169,10 +178,15 @@ def last_answers(session: Session) -> list[RecentAnswer]:
 
 
 def _labels(counts: DashboardCounts, state: EngineState, last: list[RecentAnswer]) -> dict[str, Any]:
-    per_class, kinds = counts.by("label"), counts.by("why")
+    if state.labels.are_sets:
+        per_class, kinds = counts.by("place", label=1), Counter(counts.of.get("set", {}))
+        total = kinds.total()
+    else:
+        per_class, kinds = counts.by("label"), counts.by("why")
+        total = per_class.total()
     delays = sorted(max(0.0, row.delay) for row in last if row.is_valid)
     return {
-        "total": per_class.total(),
+        "total": total,
         "audit": kinds[AUDIT],
         "cold_start": kinds[COLD_START],
         "per_class": by_class(state, [per_class[place] for place in range(len(state.classes))]),
@@ -221,8 +235,9 @@ def baseline(quality: Quality) -> dict[str, Any]:
 
 
 def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
-    """Truth by prediction: over the audits, and over all labels."""
-    shown = {state.place_of[label]: place for place, label in enumerate(state.shown)}
+    """Truth by prediction: over the audits, and over all labels; of label sets, by yes and no."""
+    names = [NO, YES] if state.labels.are_sets else state.shown
+    shown = {place if state.labels.are_sets else state.place_of[name]: place for place, name in enumerate(names)}
 
     def table(**wanted: Any) -> list[list[int]]:
         matrix = [[0] * len(shown) for _ in shown]
@@ -230,7 +245,7 @@ def _confusion(counts: DashboardCounts, state: EngineState) -> dict[str, Any]:
             matrix[shown[truth]][shown[predicted]] = n
         return matrix
 
-    return {"labels": state.shown, "audit": table(why=AUDIT), "all": table()}
+    return {"labels": names, "audit": table(why=AUDIT), "all": table()}
 
 
 def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:
@@ -239,13 +254,12 @@ def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:
     for item in last:
         if not item.is_valid or not item.version:
             continue
-        chance = msgspec.json.decode(item.probabilities)[item.predicted]
-        weight = 1.0 / item.probability if item.asked and item.probability > 0 else 1.0
-        row = sums[min(9, int(10 * chance))]
-        row[0] += 1
-        row[1] += weight
-        row[2] += weight * chance
-        row[3] += weight * (item.predicted == item.label)
+        for chance, is_right, weight in _predictions(item):
+            row = sums[min(9, int(10 * chance))]
+            row[0] += 1
+            row[1] += weight
+            row[2] += weight * chance
+            row[3] += weight * is_right
     total = sum(row[1] for row in sums)
     return [
         {
@@ -261,12 +275,51 @@ def _calibration(last: list[RecentAnswer]) -> list[dict[str, Any]]:
     ]
 
 
-def _people(session: Session, counts: DashboardCounts, last: list[RecentAnswer], now: float) -> list[dict[str, Any]]:
+def _predictions(item: RecentAnswer) -> Iterator[tuple[float, bool, float]]:
+    """What was predicted of an answered event, or of each label that was answered: with which probability, whether it
+    was right, and how many such predictions it stands for."""
+    chances = msgspec.json.decode(item.probabilities)
+    label = item.label or 0
+    if not is_set(label):
+        weight = 1.0 / item.probability if item.asked and item.probability > 0 else 1.0
+        yield chances[item.predicted], item.predicted == label, weight
+        return
+    questions = read_questions(item.scores)
+    for place, has_label in each_known(label):
+        predicted, question = bool(item.predicted >> place & 1), questions[place]
+        weight = 1.0 / question.probability if question.asked and question.probability > 0 else 1.0
+        yield chances[place] if predicted else 1.0 - chances[place], predicted == has_label, weight
+
+
+def describe_label_sets(state: EngineState) -> dict[str, Any] | None:
+    """How good predicted sets are; None where each event has one class. Of single answers nobody can tell how often a
+    whole set is right."""
+    tracker = state.learner.tracker
+    if not isinstance(tracker, LabelSetTracker):
+        return None
+    shown = state.headline
+    by_label = tracker.by_label()
+    values = [found["f1"] for found in by_label.values() if found["f1"] is not None]
+    accuracy = round_quality(shown)
+    micro = [None if not shown.labels else round(number, 6) for number in shown.f1]
+    return {
+        "answers": shown.labels,
+        "micro_f1": dict(zip(("estimate", "low", "high"), micro, strict=True)),
+        "macro_f1": round(sum(values) / len(values), 6) if values else None,
+        "hamming_loss": None if accuracy["estimate"] is None else round(1.0 - accuracy["estimate"], 6),
+        "subset_accuracy": None,
+        "labels": {name: by_label[name] for name in state.config.classes},
+    }
+
+
+def _people(
+    session: Session, counts: DashboardCounts, last: list[RecentAnswer], now: float, are_sets: bool
+) -> list[dict[str, Any]]:
     times: dict[str, list[int]] = {}
     for row in last:
         if row.ms is not None:
             times.setdefault(row.annotator, []).append(row.ms)
-    agreement = _agreement(session)
+    agreement = _agreement(session, are_sets)
     names = counts.of.get("labels", {}).keys() | counts.of.get("skips", {}).keys()
     shown = sorted(names, key=lambda name: (-counts.number("labels", name), name))[:MOST_PEOPLE]
     return [
@@ -282,9 +335,10 @@ def _people(session: Session, counts: DashboardCounts, last: list[RecentAnswer],
     ]
 
 
-def _agreement(session: Session) -> dict[str, float]:
+def _agreement(session: Session, are_sets: bool) -> dict[str, float]:
     """The share of each annotator's recent answers that somebody else gave to the same event too."""
-    rows = session.all(AGREEMENT, (RECENT,))
+    same = same_where_both_known("a.label", "b.label") if are_sets else "a.label = b.label"
+    rows = session.all(AGREEMENT.format(same=same), (RECENT,))
     return {name: round(int(same) / int(both), 4) for name, same, both in rows}
 
 

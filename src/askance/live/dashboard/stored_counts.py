@@ -4,6 +4,8 @@ They change in the transaction that changes the rows, so they are exact at any t
 
     kind      name                                      what is counted
     label     label.predicted.why                       answers that are valid, by what had been said of their event
+    set       why                                       the same of label sets
+    of_set    place.label.predicted.why                 what they say of a label, 1 for yes and 0 for no
     extra                                               answers that are kept but not learned
     skip      reason                                    skips that were not taken back
     labels    annotator                                 answers and labels of one person, but for those taken back
@@ -20,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from askance.live.engine.label_space import each_known, is_set
 from askance.live.questions.states import BY_ONE, OUT, VALID, AnswerKind, AnswerState, one_of
 from askance.live.store.database import Session
 from askance.live.store.rows import Query, insert
@@ -27,10 +30,12 @@ from askance.live.store.schema import TallyRow
 
 ADD = f"{insert(TallyRow)} ON CONFLICT (kind, name) DO UPDATE SET n = tallies.n + excluded.n"
 TALLIES = Query(TallyRow, "tallies", "WHERE kind <> 'counted'")
-RECOUNT = (
-    "SELECT 'label', a.label || '.' || e.predicted || '.' || coalesce(q.why, ''), count(*) "
+SAID = (
+    "SELECT a.label, e.predicted, coalesce(q.why, ''), count(*) "
     "FROM answers a JOIN events e ON e.seq = a.event LEFT JOIN asks q ON q.id = e.asked "
-    f"WHERE a.state IN {one_of(VALID)} AND a.label IS NOT NULL GROUP BY 2",
+    f"WHERE a.state IN {one_of(VALID)} AND a.label IS NOT NULL GROUP BY 1, 2, 3"
+)
+RECOUNT = (
     f"SELECT 'extra', '', count(*) FROM answers WHERE state = '{AnswerState.EXTRA}'",
     f"SELECT 'skip', reason, count(*) FROM answers WHERE state = '{AnswerState.SKIPPED}' GROUP BY reason",
     f"SELECT 'labels', annotator, count(*) FROM answers "
@@ -71,12 +76,14 @@ PREDICTION = Query(Prediction, "events e LEFT JOIN asks q ON q.id = e.asked", "W
 
 
 class AnswerCount(NamedTuple):
-    """So many valid answers of one sort."""
+    """So many valid answers of one sort; of label sets, so many that say something of one label."""
 
     label: int
     predicted: int
     why: str
     n: int
+    place: int = 0
+    """Of label sets: which label; ``label`` and ``predicted`` are then 1 for yes and 0 for no."""
 
 
 def count_answer(session: Session, answer: CountedAnswer, after: str) -> None:
@@ -105,13 +112,23 @@ def _keys(session: Session, answer: CountedAnswer, state: str) -> Iterable[Key]:
     """What an answer in this state counts for."""
     if state in VALID and answer.label is not None:
         (made,) = PREDICTION.all(session, (answer.event,))
-        yield "label", f"{answer.label}.{made.predicted}.{made.why or ''}"
+        yield from _said(answer.label, made.predicted, made.why or "")
     if state == AnswerState.EXTRA:
         yield "extra", ""
     if state == AnswerState.SKIPPED:
         yield "skip", answer.reason or ""
     if state != AnswerState.UNDONE and answer.kind != AnswerKind.CONSENSUS:
         yield "skips" if answer.kind == AnswerKind.SKIP else "labels", answer.annotator
+
+
+def _said(label: int, predicted: int, why: str) -> Iterable[Key]:
+    """What a valid answer counts for."""
+    if not is_set(label):
+        yield "label", f"{label}.{predicted}.{why}"
+        return
+    yield "set", why
+    for place, has_label in each_known(label):
+        yield "of_set", f"{place}.{has_label:d}.{predicted >> place & 1}.{why}"
 
 
 def _add(session: Session, changes: dict[Key, int]) -> None:
@@ -122,7 +139,11 @@ def _add(session: Session, changes: dict[Key, int]) -> None:
 
 def count_anew(session: Session) -> dict[Key, int]:
     """What the counts must be, from the rows."""
-    return {(kind, name): int(n) for sql in RECOUNT for kind, name, n in session.all(sql) if n}
+    found: Counter[Key] = Counter()
+    for label, predicted, why, n in session.all(SAID):
+        for key in _said(int(label), int(predicted), why):
+            found[key] += int(n)
+    return {**found, **{(kind, name): int(n) for sql in RECOUNT for kind, name, n in session.all(sql) if n}}
 
 
 def read_counts(session: Session) -> dict[Key, int]:
@@ -155,9 +176,9 @@ class DashboardCounts:
         self.labels: list[AnswerCount] = []
         self.of: dict[str, dict[str, int]] = {}
         for (kind, name), n in read_counts(session).items():
-            if kind == "label":
-                label, predicted, why = name.split(".")
-                self.labels.append(AnswerCount(int(label), int(predicted), why, n))
+            if kind in ("label", "of_set"):
+                *place, label, predicted, why = name.split(".")
+                self.labels.append(AnswerCount(int(label), int(predicted), why, n, *map(int, place)))
             else:
                 self.of.setdefault(kind, {})[name] = n
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from askance.features.explain import effects, towards
+from askance.features.explain import effects
 from askance.features.rows import flatten
 
 if TYPE_CHECKING:
@@ -19,9 +19,10 @@ LEAST_OF_ALL = 1 / 20
 def explain(learner: Learner, fields: Mapping[str, Any], label: int, most: int) -> list[dict[str, Any]]:
     """The few strongest effects, the strongest first: positive ones speak for the class ``label``. Words count singly,
     not in pairs."""
-    if not hasattr(learner.clf, "n_features_in_") or not hasattr(learner.clf, "coef_"):
+    weights = learner.weights_towards(label)
+    if weights is None:
         return []
-    pushes = effects(learner.features, flatten(fields), towards(learner.clf.coef_, label))
+    pushes = effects(learner.features, flatten(fields), weights)
     rated: list[dict[str, Any]] = [
         {"field": found.field, "word": found.word, "value": found.value, "effect": round(found.push, 6)}
         for found in pushes

@@ -20,7 +20,8 @@ from typing import Any
 
 from askance.features.rows import RowFeatures
 from askance.live.config import AskingSettings, Config, ModelSettings
-from askance.live.engine.learner import Learner, most_model_bytes
+from askance.live.engine.learner import Learner
+from askance.live.engine.learners import learner_kind
 from askance.live.engine.start import MOST_BYTES, Start, start_from
 from askance.live.problems import StartError
 from askance.live.store.database import Session
@@ -56,7 +57,7 @@ def fresh_learner(session: Session, config: Config, start: Start | None = None) 
     """A model to play the log of this store with: one that knows nothing, or that which the store starts from, which is
     read from there unless it is given."""
     start = start or stored_start(session, config)
-    learner = Learner(config.model, AskingSettings(), config.server.fields, start)
+    learner = learner_kind(config.model)(config.model, AskingSettings(), config.server.fields, start)
     if start is not None:
         return learner
     found = session.value("SELECT value FROM meta WHERE name = ?", (WORDS_ALIKE,))
@@ -102,7 +103,7 @@ def _load(session: Session, seq: int, config: Config, last: int, start: Start | 
         raise ValueError(f"the log ends before it, at {last}")
     content = read_checkpoint(session, seq, config, start)
     try:
-        learner = Learner.load(content, config.model, config.server.fields, start)
+        learner = learner_kind(config.model).load(content, config.model, config.server.fields, start)
     except Exception as error:  # damaged before it was stored, or of another version
         raise ValueError(str(error).rstrip(".") or type(error).__name__) from None
     if learner.time == -inf:
@@ -186,7 +187,7 @@ def unpack(packed: bytes, model: ModelSettings, most_fields: int, start: Start |
         raise ValueError(f"its description is said to have {length:,} bytes")
     description = content.take(length)
     width = _width(description, model.hash_bits if start is None else start.hash_bits, most_fields)
-    return b"".join((prefix, description, content.rest(most_model_bytes(model, width, start))))
+    return b"".join((prefix, description, content.rest(learner_kind(model).most_bytes(model, width, start))))
 
 
 def _width(description: bytes, hash_bits: int, most_fields: int) -> int:

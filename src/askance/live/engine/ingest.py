@@ -12,6 +12,7 @@ import msgspec
 from askance.errors import AskanceError
 from askance.features.rows import FieldError, flatten
 from askance.live.engine.exploration import AUDIT, COLD_START
+from askance.live.engine.label_space import known_of
 from askance.live.engine.learner import Decided, Incoming
 from askance.live.engine.quarantine_state import is_quarantined
 from askance.live.engine.state import EngineState
@@ -95,6 +96,7 @@ def take_in(
     rows: list[EventRow] = []
     asks: list[AskRow] = []
     widened: list[WidenedRow] = []
+    n_questions = 0
     outcomes = state.learner.decide(incoming, state.seq)
     _count(state, [decided for decided in outcomes if not isinstance(decided, AskanceError)])
     for event, decided in zip(events, outcomes, strict=True):
@@ -105,8 +107,12 @@ def take_in(
         ask = 0
         if decided.asked:
             state.asks += 1
+            n_questions += decided.n_asked
             ask = state.asks
-            rank = rank_of(decided.probabilities, decided.why, now, state.config.queue.freshness)
+            doubt = (
+                decided.probabilities if decided.about is None else _those_known(decided.about, decided.probabilities)
+            )
+            rank = rank_of(state.labels.margin(doubt), decided.why, now, state.config.queue.freshness)
             asks.append(AskRow(
                 id=ask, event=state.seq, why=decided.why, probability=decided.probability, audit=int(decided.audit),
                 rank=rank, state=AskState.OPEN, created=now, expires=now + state.config.queue.time_to_live,
@@ -128,7 +134,7 @@ def take_in(
     if asks:
         add_asks(session, asks)
         state.log_hash.add("asks", asks)
-        state.count("asks", len(asks))
+        state.count("asks", n_questions)
         state.count("audits", sum(ask.why == AUDIT for ask in asks))
         keep_within(session, state)
         names = {row.asked: row.id for row in rows}
@@ -191,12 +197,13 @@ def _outcome(
 
 def _count(state: EngineState, decided: list[Decided]) -> None:
     """Count what was predicted, and how surely."""
+    labels = state.labels
     for counts in (state.counts, state.totals):
         of_class, margin, probability = counts["predicted"], counts["margin"], counts["probability"]
         for item in decided:
-            of_class[item.predicted] += 1
-            *_, second, best = sorted(item.probabilities)
-            margin += best - second
+            for place in labels.places(item.predicted):
+                of_class[place] += 1
+            margin += labels.margin(item.probabilities)
             probability += item.probability
         counts["margin"], counts["probability"] = margin, probability
 
@@ -206,7 +213,7 @@ def describe_event(state: EngineState, row: EventRow | StoredEvent, chances: lis
     return {
         "id": row.id,
         "seq": row.seq,
-        "label": state.classes[row.predicted],
+        "label": state.labels.show(row.predicted),
         "probabilities": dict(zip(state.classes, chances, strict=False)),
         "model": row.version,
         "asked": bool(row.asked),
@@ -217,8 +224,12 @@ def describe_event(state: EngineState, row: EventRow | StoredEvent, chances: lis
     }
 
 
-def rank_of(chances: list[float], why: str, now: float, freshness: float) -> float:
+def _those_known(about: int, chances: list[float]) -> list[float]:
+    """The probabilities of the labels of a set that are asked about."""
+    return [chance for place, chance in enumerate(chances) if known_of(about) >> place & 1]
+
+
+def rank_of(margin: float, why: str, now: float, freshness: float) -> float:
     """The logarithm of informativeness x freshness, up to a constant that is the same for all: so it never changes."""
-    best, second = sorted(chances)[-1:-3:-1]
-    informative = 1.0 if why in (AUDIT, COLD_START) else max(LEAST_INFORMATIVE, 1.0 - (best - second))
+    informative = 1.0 if why in (AUDIT, COLD_START) else max(LEAST_INFORMATIVE, 1.0 - margin)
     return math.log(informative) + now / max(freshness, 1.0)

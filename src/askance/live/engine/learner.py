@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -24,6 +24,7 @@ from askance.errors import AskanceError, ModelFileError
 from askance.features.assemble import csr
 from askance.features.columnwise import gather_columns
 from askance.features.encoder import Cells
+from askance.features.explain import towards
 from askance.features.rows import FieldError, Plan, RowFeatures, flatten
 from askance.learner.budget_kinds import HOUR
 from askance.learner.files import from_bytes, to_bytes
@@ -40,6 +41,7 @@ from askance.live.problems import TooManyFields, Unusable
 
 if TYPE_CHECKING:
     from askance.learner.budget import Budget
+    from askance.learner.rule import UpdateRule
     from askance.live.engine.start import Start
 
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
@@ -73,6 +75,8 @@ class Incoming(NamedTuple):
     """Whether it was refused before, so that what is wrong with it is no news."""
     recorded: Recorded | None = None
     """For one from the log, before classes or kinds changed: what was said then, by which predictions are judged."""
+    stored_scores: str = ""
+    """For one from the log: what was stored as its scores."""
 
 
 Taken = tuple[Incoming, Mapping[str, str]]
@@ -84,7 +88,8 @@ class Decided(NamedTuple):
 
     predicted: int
     probabilities: list[float]
-    scores: list[float]
+    scores: list[Any]
+    """What ``learn`` wants to know of the event when its answer comes: a number or one for each class."""
     asked: bool
     why: str
     probability: float
@@ -93,6 +98,10 @@ class Decided(NamedTuple):
     audit_probability: float
     widened: Mapping[str, str] = {}
     """The settled fields that got a wider kind with it, after too many stray values."""
+    about: int | None = None
+    """Of label sets: the labels that are asked about, as a number of ``label_space`` in which they are known."""
+    n_asked: int = 1
+    """How much of the budget the question takes, if there is one."""
 
 
 class Answer(NamedTuple):
@@ -102,7 +111,7 @@ class Answer(NamedTuple):
     fields: Mapping[str, Any]
     label: int
     predicted: int
-    scores: list[float]
+    scores: list[Any]
     weight: float
     """1 / probability of the question; 1 for what was never asked."""
     audit: bool
@@ -130,14 +139,12 @@ def classifier(model: ModelSettings, asking: AskingSettings) -> Any:
     )  # fmt: skip
 
 
-def budget_for(model: ModelSettings, asking: AskingSettings, start: Start | None) -> Budget:
-    """The budget of the classifier."""
-    budget: Budget = classifier(model, asking).budget if start is None else start.budget(asking)
-    return budget
-
-
 class Learner:
-    """Predicts, decides what is asked, learns."""
+    """Predicts, decides what is asked, learns. Each event has one class; ``LabelSetLearner`` is for sets of them."""
+
+    classifier_kind: ClassVar[type[StreamClassifier]] = StreamClassifier
+    exploration_kind: ClassVar[type[Exploration]] = Exploration
+    tracker_kind: ClassVar[type[QualityTracker]] = QualityTracker
 
     def __init__(
         self, model: ModelSettings, asking: AskingSettings, most_fields: int = 10_000, start: Start | None = None
@@ -159,14 +166,14 @@ class Learner:
             model.fields, hash_bits=model.hash_bits, ngrams=model.ngrams, na_values=model.na_values
         )
         self.clf: Any = None
-        self.exploring = Exploration(asking, len(self._needed))
+        self.exploring = self.exploration_kind(asking, len(self._needed))
         self.calibration = OnlineCalibration()
         if start is None:
-            self.clf = classifier(model, asking)
+            self.clf = self.new_classifier(asking)
         else:
             self.clf, self.features = start.begin(asking)
             self.calibration, self.exploring.class_counts = start.begin_calibration(self.clf)
-        self.tracker = QualityTracker(self.labels)
+        self.tracker = self.tracker_kind(self.labels)
         self.time = -inf
         """When the last event came."""
         self.asked_in: dict[int, int] = {}
@@ -174,6 +181,10 @@ class Learner:
         self._periods = counted_periods()
         self.version = 0
         """The number of the last answer learned."""
+
+    def new_classifier(self, asking: AskingSettings) -> Any:
+        """A classifier that knows nothing."""
+        return classifier(self.model, asking)
 
     @property
     def algorithm(self) -> str:
@@ -189,7 +200,12 @@ class Learner:
         """Ask as much as these settings say from now on."""
         with self._lock:
             self.exploring.settings = asking
-            self.clf.budget = budget_for(self.model, asking, self.start)
+            self.clf.budget = self._budget_for(asking)
+
+    def _budget_for(self, asking: AskingSettings) -> Budget:
+        """The budget of the classifier."""
+        budget: Budget = self.new_classifier(asking).budget if self.start is None else self.start.budget(asking)
+        return budget
 
     # --- events ------------------------------------------------------------------------------------------
 
@@ -434,6 +450,12 @@ class Learner:
         with self._lock:
             return explain(self, fields, own, most)
 
+    def weights_towards(self, label: int) -> np.ndarray | None:
+        """The weights that speak for a class; None where the model has none."""
+        if not hasattr(self.clf, "n_features_in_") or not hasattr(self.clf, "coef_"):
+            return None
+        return towards(self.clf.coef_, label)
+
     # --- the whole of it ---------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
@@ -457,7 +479,17 @@ class Learner:
         if with_clock:
             document |= {"time": None if self.time == -inf else self.time, "asked_in": list(self.asked_in.items())}
         head = json.dumps(document, sort_keys=True).encode()
-        return len(head).to_bytes(8, "big") + head + to_bytes(self.clf)
+        return len(head).to_bytes(8, "big") + head + self._classifier_bytes()
+
+    def _classifier_bytes(self) -> bytes:
+        return to_bytes(self.clf)
+
+    @classmethod
+    def most_bytes(cls, model: ModelSettings, width: int, start: Start | None = None) -> int:
+        """How long what the classifier is kept as can be, for events of so many columns, with much to spare."""
+        if start is not None:
+            return most_model_bytes(start.update, max(width, start.n_features), len(model.classes))
+        return most_model_bytes(classifier(model, AskingSettings())._rules().update, width, len(model.classes))
 
     @classmethod
     def load(
@@ -472,13 +504,13 @@ class Learner:
         new = cls(model, AskingSettings(), most_fields)
         new.start = start
         try:
-            new.clf, _ = from_bytes(content[8 + length :], "its model", StreamClassifier)
+            new.clf, _ = from_bytes(content[8 + length :], "its model", cls.classifier_kind)
         except ModelFileError as error:
             raise ValueError(str(error)) from None
         new.features = RowFeatures.from_dict(document["features"])
-        new.exploring = Exploration.from_dict(document["exploring"])
+        new.exploring = cls.exploration_kind.from_dict(document["exploring"])
         new.calibration = OnlineCalibration.from_dict(document["calibration"])
-        new.tracker = QualityTracker.from_dict(document["watch"])
+        new.tracker = cls.tracker_kind.from_dict(document["watch"])
         new.version = document["version"]
         new.time = -inf if document["time"] is None else document["time"]
         new.asked_in = dict(document["asked_in"])
@@ -507,13 +539,8 @@ def upgrade(document: dict[str, Any]) -> None:
         raise ValueError(f"it is of format {document['format']}, where this version reads {FORMAT} and 4")
 
 
-def most_model_bytes(model: ModelSettings, width: int, start: Start | None = None) -> int:
+def most_model_bytes(update: UpdateRule, width: int, n_classes: int) -> int:
     """How long the file of a classifier for events of so many columns can be, with much to spare."""
-    if start is None:
-        update = classifier(model, AskingSettings())._rules().update
-    else:
-        update, width = start.update, max(width, start.n_features)
-    n_classes = len(model.classes)
     sizes = [
         sum(getattr(state, name).nbytes for name in SAVED)
         for state in (update.start(n_features + 1, n_classes) for n_features in (width, width + SPARE_COLUMNS))

@@ -84,6 +84,6 @@ def _tell(session: Session, state: EngineState, told: list[Due]) -> list[dict[st
         session.select_in("SELECT seq, id FROM events WHERE seq IN ({})", [due.event for due in told])
     )
     return [
-        {"event": names[due.event], "ask": due.ask, "label": state.classes[due.label], "annotator": due.annotator}
+        {"event": names[due.event], "ask": due.ask, "label": state.labels.show(due.label), "annotator": due.annotator}
         for due in told
     ]

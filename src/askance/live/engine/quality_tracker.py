@@ -39,6 +39,11 @@ class QualityTracker:
         self.curve: list[list[float]] = []
         """The accuracy of the last events as labels came in: labels, value, low, high."""
 
+    @property
+    def window(self) -> int:
+        """How many events the recent quality is about."""
+        return WINDOW
+
     def events(
         self,
         seq: int,

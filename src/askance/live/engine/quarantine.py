@@ -18,8 +18,8 @@ from askance.live.access.auth import note
 from askance.live.clock import iso
 from askance.live.engine.ingest import take_in
 from askance.live.exchange.received import ReceivedEvent
-from askance.live.problems import Unusable
-from askance.live.questions.labels import give_label
+from askance.live.problems import Unusable, attempt
+from askance.live.questions.labels import class_of, give_label
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
 from askance.live.store.schema import QuarantineRow
@@ -124,8 +124,9 @@ def replay(session: Session, state: EngineState, after: int, most: int = AT_ONCE
         state.quarantine.leave(1, row.bytes)
         state.count("replayed")
         done["replayed"] += 1
-        if row.label in state.config.classes:
-            give_label(session, state, row.annotator or "", row.id, state.place_of[row.label], None, False)
+        label = None if row.label is None else attempt(partial(class_of, state), row.label)
+        if isinstance(label, int):
+            give_label(session, state, row.annotator or "", row.id, label, None, False)
             done["labels"] += 1
     return done
 

@@ -28,6 +28,7 @@ from askance.live.engine.stored_settings import (
     adopt_model,
     find_edits,
     read_settings,
+    refuse_other_kind,
     stored_model,
     stored_scheme_of,
     take_up_declared,
@@ -200,6 +201,8 @@ def rebuild_offline(
             adopt_model(session, config)
     with database.read() as session:
         stored = stored_model(session)
+        if stored is not None:
+            refuse_other_kind(stored, config.model)
         if check:
             return compare(session, config)
         plan = plan_offline(session, config, change)

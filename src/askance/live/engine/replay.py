@@ -34,6 +34,7 @@ class LoggedEvent(NamedTuple):
     fields: str
     received: float
     asked: int
+    scores: str
     predicted: int
     probabilities: str
     probability: float
@@ -126,7 +127,7 @@ def _readable(read: Callable[[Logged], Found], row: Logged, what: str) -> Found:
 
 def _incoming(row: LoggedEvent) -> Incoming:
     fields = msgspec.json.decode(row.fields, type=dict[str, Any])
-    return Incoming(fields, _number(row.received), was_asked=_number(row.asked) > 0)
+    return Incoming(fields, _number(row.received), was_asked=_number(row.asked) > 0, stored_scores=row.scores)
 
 
 def _recorded(row: LoggedEvent) -> Recorded:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from askance.live.config import Config, ModelSettings, default_hash_bits
+from askance.live.engine.label_space import LabelSpace
 from askance.live.problems import StartError
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
@@ -147,3 +148,5 @@ class SchemeState:
         """What people see of them, by place."""
         self.shown = [*config.classes, *scheme.retired]
         """All labels in the order of the pages."""
+        self.labels: LabelSpace = config.labels
+        """What labels are."""

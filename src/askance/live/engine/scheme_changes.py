@@ -151,6 +151,12 @@ def find_effects(session: Session, config: Config, before: Scheme, after: Scheme
             f"the model starts from the file {config.model.load!r}, which has classes and kinds of its own; train one "
             "with others, and begin another stream with it. Names can be changed.",
         )
+    if rebuilds and config.model.label_sets:
+        raise Problem(
+            "invalid",
+            "a stream of label sets keeps its classes and the kinds of its fields; export it, and import it into "
+            "another that has others. Names can be changed.",
+        )
     sentences = [*_of_labels(session, before, after), *_of_fields(session, config, before, after)]
     if not sentences:
         return Effects(["changes nothing"], False, 0.0)

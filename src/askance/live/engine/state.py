@@ -126,9 +126,10 @@ class EngineState(SchemeState):
         self.dirty = True
 
     def count_class(self, name: str, label: int, amount: int = 1) -> None:
-        """Count something of a class."""
-        self.counts[name][label] += amount
-        self.totals[name][label] += amount
+        """Count something of a class, or of each that is in a set."""
+        for place in self.labels.places(label):
+            self.counts[name][place] += amount
+            self.totals[name][place] += amount
         self.dirty = True
 
     def note_open(self, number: int) -> None:

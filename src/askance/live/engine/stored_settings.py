@@ -82,7 +82,18 @@ def with_scheme(config: Config, scheme: Scheme) -> StoredSettings:
     return StoredSettings(replace(config, model=model, classes=scheme.in_order(config.classes)), scheme)
 
 
+def refuse_other_kind(before: ModelSettings, now: ModelSettings) -> None:
+    """Refuse to take sets for single classes, or these for sets."""
+    if before.label_sets != now.label_sets:
+        was, made = ("sets", "single classes") if before.label_sets else ("single classes", "sets")
+        raise StartError(
+            f"the labels of this store are {was}, and the settings make them {made} (label_sets); put that back, or "
+            "'askance export' it, 'askance init' another, and 'askance import' into that."
+        )
+
+
 def _refuse_other_model(before: ModelSettings, now: ModelSettings) -> None:
+    refuse_other_kind(before, now)
     names = [name for name in vars(before) if getattr(before, name) != getattr(now, name)]
     if not names:
         return

@@ -25,7 +25,8 @@ from askance.live.dashboard.stored_counts import are_right, count_all
 from askance.live.engine.checkpoints import save_checkpoint
 from askance.live.engine.ingest import ingest
 from askance.live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
-from askance.live.engine.learner import Answer, Decided, Incoming, Learner
+from askance.live.engine.learner import Answer, Decided, Incoming
+from askance.live.engine.learners import learner_kind
 from askance.live.engine.learning import learn_due
 from askance.live.engine.start import Start
 from askance.live.engine.state import EngineState, follow_settings, name_store, was_committed
@@ -482,11 +483,12 @@ CHORES: dict[str, Callable[[Engine, Session], None]] = {
 
 def warm_up(config: Config, start: Start | None = None) -> None:
     """Play an event through a model of no consequence, so that nobody waits for the compiler later."""
-    scratch = Learner(config.model, config.asking, start=start)
+    scratch = learner_kind(config.model)(config.model, config.asking, start=start)
     fields = {"text": "a few words for the compiler", "number": 1.0, "category": "x"}
     decided = scratch.decide([Incoming(fields, 0.0)], 0)[0]
     if isinstance(decided, Decided):
-        scratch.learn(Answer(1, fields, 0, decided.predicted, decided.scores, 1.0, False, 0.0))
+        label = decided.predicted if config.model.label_sets else 0
+        scratch.learn(Answer(1, fields, label, decided.predicted, decided.scores, 1.0, False, 0.0))
         scratch.predict(fields)
         scratch.explain(fields, 0)
 

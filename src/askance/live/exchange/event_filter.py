@@ -8,23 +8,34 @@ from typing import Annotated, Any, Literal, NamedTuple
 from msgspec import Meta
 
 from askance.features.times import seconds_in
+from askance.live.engine.label_space import MOST_LABELS, same_where_both_known
 from askance.live.engine.state import EngineState
 from askance.live.exchange.received import Moment
 from askance.live.http.schemas import QueryString
 from askance.live.problems import Problem
-from askance.live.questions.labels import label_of
 from askance.live.questions.states import BY_ONE, KEPT, TAKEN_BACK, VALID, one_of
 
 OF_EVENT = "SELECT 1 FROM answers a WHERE a.event = e.seq"
-LABELED = f"EXISTS ({OF_EVENT} AND a.state IN {one_of(VALID)} AND a.label = ?)"
+LABELED = f"EXISTS ({OF_EVENT} AND a.state IN {one_of(VALID)} AND {{}})"
 SAID_BY = f"EXISTS ({OF_EVENT} AND a.annotator = ? AND a.state NOT IN {one_of(TAKEN_BACK)})"
 IN_STATE = "EXISTS (SELECT 1 FROM asks q WHERE q.id = e.asked AND q.state = ?)"
 ASKED_OR_ANSWERED = f"(e.asked > 0 OR EXISTS ({OF_EVENT}))"
+YES_BITS = (1 << MOST_LABELS) - 1
 CONTAINS = "(e.id = ? OR e.fields LIKE ? ESCAPE '!' OR lower(e.fields) LIKE ? ESCAPE '!')"
 DISAGREEMENTS = {
     "model": f"EXISTS ({OF_EVENT} AND a.state IN {one_of(VALID)} AND a.label <> e.predicted)",
     "people": "(SELECT count(DISTINCT a.label) FROM answers a WHERE a.event = e.seq "
     f"AND a.kind IN {one_of(BY_ONE)} AND a.state IN {one_of(KEPT)}) > 1",
+}
+
+DISAGREEMENTS_OF_SETS = {
+    **DISAGREEMENTS,
+    "model": f"EXISTS ({OF_EVENT} AND a.state IN {one_of(VALID)} "
+    f"AND NOT ({same_where_both_known('a.label', 'e.predicted')}))",
+    "people": "EXISTS (SELECT 1 FROM answers a JOIN answers b ON b.event = a.event AND b.seq < a.seq "
+    f"WHERE a.event = e.seq AND a.kind IN {one_of(BY_ONE)} AND a.state IN {one_of(KEPT)} "
+    f"AND b.kind IN {one_of(BY_ONE)} AND b.state IN {one_of(KEPT)} "
+    f"AND NOT ({same_where_both_known('a.label', 'b.label')}))",
 }
 
 
@@ -68,20 +79,32 @@ class EventFilter(QueryString):
         if self.text:
             found = found.and_(CONTAINS, _plain(self.text), *_patterns(_plain(self.text)))
         if self.label:
-            found = found.and_(LABELED, label_of(state, self.label))
+            found = found.and_(LABELED.format(_has("a.label", state)), _bits(state, self.label))
         if self.predicted:
-            found = found.and_("e.predicted = ?", label_of(state, self.predicted))
+            found = found.and_(_has("e.predicted", state), _bits(state, self.predicted))
         if self.person:
             found = found.and_(SAID_BY, _plain(self.person))
         if self.state:
             found = found.and_(IN_STATE, self.state)
         if self.disagreement:
-            found = found.and_(DISAGREEMENTS[self.disagreement])
+            differences = DISAGREEMENTS_OF_SETS if state.labels.are_sets else DISAGREEMENTS
+            found = found.and_(differences[self.disagreement])
         if self.since is not None:
             found = found.and_("e.received >= ?", seconds_in(self.since.value))
         if self.until is not None:
             found = found.and_("e.received < ?", seconds_in(self.until.value))
         return found
+
+
+def _has(column: str, state: EngineState) -> str:
+    """That a column has a class, or a set with it."""
+    return f"({column} & ?) <> 0" if state.labels.are_sets else f"{column} = ?"
+
+
+def _bits(state: EngineState, name: str) -> int:
+    """What a class is compared by."""
+    labels = state.labels
+    return labels.read({name: True}) & YES_BITS if labels.are_sets else labels.read(name)
 
 
 def _plain(text: str) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from askance.features.rows import flatten
 from askance.live.clock import iso
+from askance.live.engine.label_space import LabelSpace
 from askance.live.exchange.event_filter import ALL, Condition
 from askance.live.exchange.received import as_json
 from askance.live.questions.states import VALID, one_of
@@ -27,13 +28,13 @@ EVENTS = (
     "FROM events e WHERE e.seq > ? AND {} ORDER BY e.seq LIMIT ?"
 )
 ANSWERS = f"SELECT seq, {', '.join(ANSWER)} FROM answers WHERE seq IN ({{}})"
-FORMS: dict[Form, Callable[[Any, list[str]], Any]] = {
-    Form.AS_IT_IS: lambda value, classes: value,
-    Form.JSON: lambda value, classes: None if value is None else msgspec.json.decode(value),
-    Form.MOMENT: lambda value, classes: iso(value),
-    Form.CLASS: lambda value, classes: classes[value],
-    Form.BY_CLASS: lambda value, classes: dict(zip(classes, msgspec.json.decode(value), strict=False)),  # of its time
-    Form.FLAG: lambda value, classes: bool(value),
+FORMS: dict[Form, Callable[[Any, LabelSpace], Any]] = {
+    Form.AS_IT_IS: lambda value, labels: value,
+    Form.JSON: lambda value, labels: None if value is None else msgspec.json.decode(value),
+    Form.MOMENT: lambda value, labels: iso(value),
+    Form.CLASS: lambda value, labels: labels.show(value),
+    Form.BY_CLASS: lambda value, labels: dict(zip(labels.classes, msgspec.json.decode(value), strict=False)),
+    Form.FLAG: lambda value, labels: bool(value),
 }
 
 
@@ -66,25 +67,35 @@ class Shape:
         self.nothing: dict[str, Any] = dict.fromkeys(group or name for group, name, _ in self._columns)
         """What stands there where there is no such row."""
 
-    def fill(self, values: Values, classes: list[str]) -> dict[str, Any]:
+    def fill(self, values: Values, labels: LabelSpace) -> dict[str, Any]:
         """The object with these values of the columns."""
         found: dict[str, Any] = {}
         for (group, name, show), value in zip(self._columns, values, strict=True):
-            (found.setdefault(group, {}) if group else found)[name] = show(value, classes)
+            (found.setdefault(group, {}) if group else found)[name] = show(value, labels)
         return found
 
 
 OF_EVENT, OF_ANSWER = Shape(EVENT), Shape(ANSWER)
 
 
-def as_objects(page: list[EventLine], answers: dict[int, Values], classes: list[str]) -> Iterator[dict[str, Any]]:
+def as_objects(page: list[EventLine], answers: dict[int, Values], labels: LabelSpace) -> Iterator[dict[str, Any]]:
     """Events as objects; what /v1/import reads."""
     for line in page:
-        event = OF_EVENT.fill(line.columns, classes)
+        event = OF_EVENT.fill(line.columns, labels)
         if not event["ask"]["id"]:
             event["ask"] = None
         given = answers.get(line.answer) if line.answer is not None else None
-        yield event | (OF_ANSWER.nothing if given is None else OF_ANSWER.fill(given, classes))
+        yield event | (OF_ANSWER.nothing if given is None else OF_ANSWER.fill(given, labels))
+
+
+def as_text(label: Any) -> str | None:
+    """A label in one cell: a set as JSON, which ``LabelSets.read`` reads."""
+    return label if label is None or isinstance(label, str) else as_json(label)
+
+
+def chance_of(prediction: dict[str, Any], labels: LabelSpace) -> float:
+    """The probability of what was predicted."""
+    return labels.chance(labels.read(prediction["label"]), list(prediction["probabilities"].values()))
 
 
 CSV_COLUMNS = [
@@ -110,22 +121,22 @@ def field_names(session: Session) -> list[str]:
     return list(names)
 
 
-def as_csv(page: list[EventLine], answers: dict[int, Values], classes: list[str], names: list[str], head: bool) -> str:
+def as_csv(page: list[EventLine], answers: dict[int, Values], labels: LabelSpace, names: list[str], head: bool) -> str:
     """Events as lines of CSV, which ``as_item_again`` reads.
 
     Fields that the first events did not have are in a last column, ``other``, as JSON; so is, in an array, the whole
     event where columns cannot say it: names with dots, lists of objects, what is empty."""
     lines = [_line((*CSV_COLUMNS, *(f"fields.{name}" for name in names), "other"))] if head else []
     known = set(names)
-    for item in as_objects(page, answers, classes):
+    for item in as_objects(page, answers, labels):
         flat = flatten(item["fields"])
         other: Any = {name: value for name, value in flat.items() if name not in known}
         if nest(_without_nothing(flat)) != item["fields"]:
             other = [item["fields"]]
         prediction, answer = item["prediction"], item["answer"]
         first = [
-            item["id"], item["seq"], _cell(item["time"]), item["received"], item["label"],
-            answer and answer["annotator"], prediction["label"], prediction["probabilities"][prediction["label"]],
+            item["id"], item["seq"], _cell(item["time"]), item["received"], as_text(item["label"]),
+            answer and answer["annotator"], as_text(prediction["label"]), chance_of(prediction, labels),
             prediction["model"], int(item["ask"] is not None), int(bool(item["ask"] and item["ask"]["audit"])),
         ]  # fmt: skip
         cells = [*first, *(_cell(flat.get(name)) for name in names), as_json(other) if other else ""]

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from askance.live.engine.label_space import LabelSpace
 from askance.live.exchange import label_studio, prodigy
 from askance.live.exchange.event_filter import ALL, Condition
-from askance.live.exchange.export import EventLine, Values, as_csv, as_objects, field_names, rows
+from askance.live.exchange.export import EventLine, Values, as_csv, as_objects, as_text, chance_of, field_names, rows
 from askance.live.exchange.received import as_json
 from askance.live.problems import Problem
 from askance.live.store.database import Session
@@ -24,8 +25,8 @@ Page = list[EventLine]
 class Writer:
     """Writes an export: ``begin``, ``add`` for each page, ``end``."""
 
-    def __init__(self, session: Session, classes: list[str]) -> None:
-        self.classes = classes
+    def __init__(self, session: Session, labels: LabelSpace) -> None:
+        self.labels = labels
         self.n = 0
 
     def begin(self) -> bytes:
@@ -34,7 +35,7 @@ class Writer:
 
     def add(self, page: Page, answers: dict[int, Values]) -> bytes:
         """Events with their valid answers."""
-        items = list(as_objects(page, answers, self.classes))
+        items = list(as_objects(page, answers, self.labels))
         written = self.write(items)
         self.n += len(items)
         return written
@@ -55,16 +56,16 @@ class Writer:
 class CsvWriter(Writer):
     """A line for each event, for spreadsheets."""
 
-    def __init__(self, session: Session, classes: list[str]) -> None:
-        super().__init__(session, classes)
+    def __init__(self, session: Session, labels: LabelSpace) -> None:
+        super().__init__(session, labels)
         self.names = field_names(session)
 
     def begin(self) -> bytes:
-        return as_csv([], {}, self.classes, self.names, head=True).encode()
+        return as_csv([], {}, self.labels, self.names, head=True).encode()
 
     def add(self, page: Page, answers: dict[int, Values]) -> bytes:
         self.n += len(page)
-        return as_csv(page, answers, self.classes, self.names, head=False).encode()
+        return as_csv(page, answers, self.labels, self.names, head=False).encode()
 
 
 class LabelStudioWriter(Writer):
@@ -74,7 +75,7 @@ class LabelStudioWriter(Writer):
         return b"["
 
     def write(self, items: list[dict[str, Any]]) -> bytes:
-        tasks = b",\n".join(msgspec.json.encode(label_studio.as_task(item, self.classes)) for item in items)
+        tasks = b",\n".join(msgspec.json.encode(label_studio.as_task(item, self.labels)) for item in items)
         return (b",\n" if self.n and items else b"\n") + tasks
 
     def end(self) -> Iterator[bytes]:
@@ -85,14 +86,14 @@ class ProdigyWriter(Writer):
     """A task for Prodigy in each line."""
 
     def shape(self, item: dict[str, Any]) -> dict[str, Any]:
-        return prodigy.as_task(item, self.classes)
+        return prodigy.as_task(item, self.labels)
 
 
 class ParquetWriter(Writer):
     """A table for pandas, polars, DuckDB; the fields are JSON in a column."""
 
-    def __init__(self, session: Session, classes: list[str]) -> None:
-        super().__init__(session, classes)
+    def __init__(self, session: Session, labels: LabelSpace) -> None:
+        super().__init__(session, labels)
         try:
             pyarrow: Any = import_module("pyarrow")
             parquet: Any = import_module("pyarrow.parquet")
@@ -109,7 +110,7 @@ class ParquetWriter(Writer):
         self._table = parquet.ParquetWriter(self._path, self._schema)
 
     def write(self, items: list[dict[str, Any]]) -> bytes:
-        lines = [_flat_line(item) for item in items]
+        lines = [_flat_line(item, self.labels) for item in items]
         self._table.write_table(self._arrow.Table.from_pylist(lines, self._schema))
         return b""
 
@@ -121,20 +122,20 @@ class ParquetWriter(Writer):
         self._folder.cleanup()
 
 
-def _flat_line(item: dict[str, Any]) -> dict[str, Any]:
+def _flat_line(item: dict[str, Any], labels: LabelSpace) -> dict[str, Any]:
     prediction, answer, ask = item["prediction"], item["answer"] or {}, item["ask"] or {}
     return {
         "id": item["id"],
         "time": None if item["time"] is None else as_json(item["time"]),
         "received": item["received"],
-        "label": item["label"],
+        "label": as_text(item["label"]),
         "annotator": answer.get("annotator"),
         "comment": answer.get("comment"),
-        "predicted": prediction["label"],
+        "predicted": as_text(prediction["label"]),
         "fields": as_json(item["fields"]),
         "seq": item["seq"],
         "model": prediction["model"],
-        "probability": prediction["probabilities"][prediction["label"]],
+        "probability": chance_of(prediction, labels),
         "asked": bool(ask),
         "audit": bool(ask.get("audit")),
     }
@@ -143,7 +144,7 @@ def _flat_line(item: dict[str, Any]) -> dict[str, Any]:
 class ExportFormat(NamedTuple):
     """A format of exports."""
 
-    writer: Callable[[Session, list[str]], Writer]
+    writer: Callable[[Session, LabelSpace], Writer]
     media: str
     ending: str
     has_quarantine: bool = False

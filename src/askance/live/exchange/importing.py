@@ -74,20 +74,21 @@ def _import(
     events = [event for _, event in chunk if isinstance(event, ReceivedEvent)]
     outcomes = iter([outcome for part in in_parts(events) for outcome in engine.ingest(part).result()])
     labels, kept = [], []
-    missing = engine.state.learner.features.missing
+    missing, are_sets = engine.state.learner.features.missing, engine.state.labels.are_sets
     for number, (item, event) in enumerate(chunk):
         outcome = event if isinstance(event, Problem) else next(outcomes)
         if isinstance(outcome, Problem):
             yield number, outcome
             continue
+        label = item.get("label") if not are_sets else item.get("label_set", item.get("label"))
         if is_quarantined(outcome):
             done["quarantined"] += 1
-            if not missing.covers(item.get("label"), engine.state.classes):
-                kept.append((number, outcome["id"], item["label"]))
+            if not missing.covers(label, engine.state.classes):
+                kept.append((number, outcome["id"], label))
             continue
         done["duplicates" if outcome["duplicate"] else "events"] += 1
-        if not missing.covers(item.get("label"), engine.state.classes):
-            labels.append((number, outcome["id"], item["label"]))
+        if not missing.covers(label, engine.state.classes):
+            labels.append((number, outcome["id"], label))
     if kept:
         given = engine.submit(lambda session, state: _keep(session, state, source, kept)).result()
         yield from ((number, outcome) for (number, _, _), outcome in zip(kept, given, strict=True) if outcome)
@@ -119,7 +120,7 @@ def _label(session: Session, state: EngineState, source: str, labels: list[Given
 def _keep(session: Session, state: EngineState, source: str, labels: list[Given]) -> list[Problem | None]:
     """Keep the labels of events in quarantine with them."""
     return [
-        attempt(lambda given: keep_label(session, given[1], state.classes[_place(state, given[2])], source), label)
+        attempt(lambda given: keep_label(session, given[1], _written(state, given[2]), source), label)
         for label in labels
     ]
 
@@ -127,6 +128,12 @@ def _keep(session: Session, state: EngineState, source: str, labels: list[Given]
 def _place(state: EngineState, label: Any) -> int:
     is_padded = isinstance(label, str) and label not in state.place_of
     return class_of(state, label.strip() if is_padded else label)
+
+
+def _written(state: EngineState, label: Any) -> str:
+    """A label as one text, which ``_place`` reads."""
+    shown = state.labels.show(_place(state, label))
+    return shown if isinstance(shown, str) else as_json(shown)
 
 
 # --- what items look like --------------------------------------------------------------------------------

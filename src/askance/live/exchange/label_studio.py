@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from askance.live.engine.label_space import LabelSpace
+from askance.live.exchange.export import chance_of
 from askance.live.exchange.summary import text_of
 
 SHOWN = "askance"
@@ -21,11 +23,12 @@ _TAG = re.compile(r"<Choices\b([^>]*)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b(name|toName)\s*=\s*["']([^"']*)["']""")
 
 
-def as_task(item: dict[str, Any], classes: list[str]) -> dict[str, Any]:
-    """An event of an export as a task, with the prediction and the label."""
+def as_task(item: dict[str, Any], labels: LabelSpace) -> dict[str, Any]:
+    """An event of an export as a task, with the prediction and the label; a set of which only a part is known, which no
+    annotation can say, is left out."""
     prediction, answer = item["prediction"], item["answer"]
     annotations = []
-    if item["label"] is not None:
+    if item["label"] is not None and not isinstance(item["label"], dict):
         annotations.append({
             "result": [as_result(item["label"])], "was_cancelled": False, "ground_truth": False,
             "created_username": answer["annotator"], "created_at": answer["created"],
@@ -35,18 +38,17 @@ def as_task(item: dict[str, Any], classes: list[str]) -> dict[str, Any]:
         "data": {**item["fields"], SHOWN: text_of(item["fields"])},
         "meta": {"askance": {"id": item["id"], "time": item["time"]}},
         "annotations": annotations,
-        "predictions": [
-            as_prediction(prediction["label"], prediction["probabilities"][prediction["label"]], prediction["model"])
-        ],
+        "predictions": [as_prediction(prediction["label"], chance_of(prediction, labels), prediction["model"])],
     }
 
 
-def as_result(label: str, choices: str = CHOICES, text: str = TEXT) -> dict[str, Any]:
-    """A label as one of the results that annotations and predictions have."""
-    return {"from_name": choices, "to_name": text, "type": "choices", "value": {"choices": [label]}}
+def as_result(label: str | list[str], choices: str = CHOICES, text: str = TEXT) -> dict[str, Any]:
+    """A label, or a set of them, as one of the results that annotations and predictions have."""
+    chosen = [label] if isinstance(label, str) else label
+    return {"from_name": choices, "to_name": text, "type": "choices", "value": {"choices": chosen}}
 
 
-def as_prediction(label: str, score: float, version: int, config: str = "") -> dict[str, Any]:
+def as_prediction(label: str | list[str], score: float, version: int, config: str = "") -> dict[str, Any]:
     """A suggestion; Label Studio can ask about those with the lowest score first."""
     return {"result": [as_result(label, *tags_of(config))], "score": score, "model_version": f"askance-{version}"}
 
@@ -62,12 +64,13 @@ def tags_of(config: str) -> tuple[str, str]:
     return names.get("name", CHOICES), names.get("toName", TEXT)
 
 
-def labeling_config(classes: list[str], title: str) -> str:
+def labeling_config(classes: list[str], title: str, are_sets: bool = False) -> str:
     """A labeling configuration for the tasks that we write."""
+    choice = "multiple" if are_sets else "single"
     choices = "\n".join(f"    <Choice value={quoteattr(label)}/>" for label in classes)
     return (
         f'<View>\n  <Header value={quoteattr(title)}/>\n  <Text name="{TEXT}" value="${SHOWN}"/>\n'
-        f'  <Choices name="{CHOICES}" toName="{TEXT}" choice="single" showInLine="true">\n{choices}\n'
+        f'  <Choices name="{CHOICES}" toName="{TEXT}" choice="{choice}" showInLine="true">\n{choices}\n'
         "  </Choices>\n</View>\n"
     )
 
@@ -94,11 +97,13 @@ def as_event(task: dict[str, Any]) -> dict[str, Any]:
     ours = known if isinstance(known, dict) else {}
     made = f"task-{number}" if number is not None else None
     fields = {name: value for name, value in data.items() if name != SHOWN} if isinstance(data, dict) else {}
+    chosen = list(choices_of(task.get("annotations") or task.get("completions")))
     return {
         "id": ours.get("id", made),
         "fields": fields,
         "time": ours.get("time"),
-        "label": next(choices_of(task.get("annotations") or task.get("completions")), None),
+        "label": chosen[0] if chosen else None,
+        "label_set": chosen or None,
     }
 
 

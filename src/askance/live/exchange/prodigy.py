@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from askance.live.engine.label_space import LabelSpace
+from askance.live.exchange.export import chance_of
 from askance.live.exchange.summary import text_of
 
 ACCEPT, REJECT, IGNORE = "accept", "reject", "ignore"
@@ -15,21 +17,26 @@ KEPT = "_askance"
 _OF_TASKS = {"text", "html", "image", "options", "accept", "answer", "meta", "label", "spans", "tokens"}
 
 
-def as_task(item: dict[str, Any], classes: list[str]) -> dict[str, Any]:
+def as_task(item: dict[str, Any], labels: LabelSpace) -> dict[str, Any]:
     """An event of an export as a task, answered where it has a label."""
     prediction = item["prediction"]
     task: dict[str, Any] = {
         "text": text_of(item["fields"]),
-        "options": [{"id": label, "text": label} for label in classes],
+        "options": [{"id": label, "text": label} for label in labels.classes],
         "meta": {
             "predicted": prediction["label"],
-            "score": round(prediction["probabilities"][prediction["label"]], 4),
+            "score": round(chance_of(prediction, labels), 4),
         },
         "_view_id": "choice",
         KEPT: {"id": item["id"], "fields": item["fields"], "time": item["time"]},
     }
-    if item["label"] is not None:
-        task |= {"accept": [item["label"]], "answer": ACCEPT, "_annotator_id": item["answer"]["annotator"]}
+    label = item["label"]
+    if label is not None and not isinstance(label, dict):  # of a set of which only a part is known, no answer can tell
+        task |= {
+            "accept": [label] if isinstance(label, str) else label,
+            "answer": ACCEPT,
+            "_annotator_id": item["answer"]["annotator"],
+        }
     return task
 
 
@@ -52,6 +59,7 @@ def as_event(task: dict[str, Any]) -> dict[str, Any]:
         "fields": ours.get("fields", fields),
         "time": ours.get("time"),
         "label": _label(task) if task.get("answer") == ACCEPT else None,
+        "label_set": task.get("accept") if task.get("answer") == ACCEPT else None,
     }
 
 

@@ -105,7 +105,15 @@ LeaseToken = Annotated[
     Meta(pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$(?!\n)", title="the token that came with the ask, such as '17.1'"),
 ]
 AskNumber = Annotated[int, Meta(ge=0, le=10**15 - 1, description="The ask's number.", extra={"code": "unknown_ask"})]
-ClassName = Annotated[str, Meta(title="one of the classes, as a text", extra={"code": "unknown_label"})]
+ClassName = Annotated[
+    str | list[str] | dict[str, bool],
+    Meta(
+        title="one of the classes, as a text",
+        description="In a stream of label sets: a list of the labels that the event has, all others being answered "
+        "with no; or an object with true or false for some, the others staying unknown.",
+        extra={"code": "unknown_label"},
+    ),
+]
 
 
 # --- a value, or what is wrong with it -------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
+from askance.live.engine.label_space import each_known, is_set
 from askance.live.engine.state import EngineState
 from askance.live.questions.consensus import majority
 from askance.live.questions.states import BY_ONE, KEPT, one_of
@@ -74,20 +75,23 @@ def measure_agreement(session: Session, state: EngineState) -> AgreementReport:
     """Alpha of all, kappa of each pair, and of each person the share of answers that most of the others gave, too.
 
     It is about the last answers, to events that two or more people labeled; of one person's several the newest counts.
+    Of label sets, each label that two or more people spoke of counts on its own, as yes or no.
     """
-    said: dict[int, dict[str, int]] = {}
+    said: dict[tuple[int, int], dict[str, int]] = {}
     for row in LABELS.all(session, (RECENT,)):
-        said.setdefault(row.event, {}).setdefault(row.annotator, row.label)
-    shared = [by_person for by_person in said.values() if len(by_person) > 1]
-    counts = np.zeros((len(shared), len(state.classes)))
+        for place, label in each_known(row.label) if is_set(row.label) else [(0, row.label)]:
+            said.setdefault((row.event, place), {}).setdefault(row.annotator, int(label))
+    found = {unit: by_person for unit, by_person in said.items() if len(by_person) > 1}
+    shared, n_classes = list(found.values()), 2 if state.labels.are_sets else len(state.classes)
+    counts = np.zeros((len(shared), n_classes))
     for place, by_person in enumerate(shared):
         for label, n in Counter(by_person.values()).items():
             counts[place, label] = n
     return {
-        "events": len(shared),
+        "events": len({event for event, _ in found}),
         "answers": int(counts.sum()),
         "alpha": _round(krippendorff_alpha(counts)),
-        "pairs": _pairs(shared, len(state.classes)),
+        "pairs": _pairs(shared, n_classes),
         "people": _people(shared),
     }
 

@@ -73,7 +73,7 @@ def answer(
     event = event_name(session, ask.event)
     if taken:
         was = [take_back(session, state, earlier, AnswerState.SUPERSEDED) for earlier in taken]
-        after = {"answer_id": given.id, "label": state.classes[given.label or 0], "by": annotator}
+        after = {"answer_id": given.id, "label": state.labels.show(given.label or 0), "by": annotator}
         remember(session, state, annotator, "answer replace", event, number, was, after)
     if status == AnswerState.WAITING:
         move_ask(session, ask, AskState.ANSWERED)
@@ -81,7 +81,7 @@ def answer(
         "answer_id": given.id,
         "ask": number,
         "event": event,
-        "label": state.classes[given.label or 0],
+        "label": state.labels.show(given.label or 0),
         "outcome": AnswerOutcome.ACCEPTED if status == AnswerState.WAITING else AnswerOutcome.EXTRA,
         "stale_token": stale,
         "learn_at": None,

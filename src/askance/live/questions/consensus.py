@@ -80,13 +80,13 @@ def vote(session: Session, state: EngineState, annotator: str, ask: Ask, given: 
     event = event_name(session, ask.event)
     if taken:
         was = [take_back(session, state, earlier, AnswerState.SUPERSEDED) for earlier in taken]
-        after = {"answer_id": given.id, "label": state.classes[given.label or 0], "by": annotator}
+        after = {"answer_id": given.id, "label": state.labels.show(given.label or 0), "by": annotator}
         remember(session, state, annotator, "answer replace", event, ask.id, was, after)
     response = {
         "answer_id": given.id,
         "ask": ask.id,
         "event": event,
-        "label": state.classes[given.label or 0],
+        "label": state.labels.show(given.label or 0),
         "outcome": AnswerOutcome.ACCEPTED if counts else AnswerOutcome.EXTRA,
         "stale_token": stale,
         "learn_at": None,
@@ -140,7 +140,7 @@ def _agree(session: Session, state: EngineState, ask: Ask, label: int, votes: li
     name = new_name(session, state, f"{OF_SEVERAL}{ask.id}")
     said = f"{sum(vote.label == label for vote in votes)} of {len(votes)} people"
     given = Submission(name, digest_of([name, label]), None, label, None, None, said, None)
-    response = {"answer_id": name, "ask": ask.id, "label": state.classes[label], "learn_at": None}
+    response = {"answer_id": name, "ask": ask.id, "label": state.labels.show(label), "learn_at": None}
     status, kind = AnswerState.WAITING, AnswerKind.CONSENSUS
     store(session, state, given, kind, ask.id, ask.event, CONSENSUS, status, response)
 

@@ -101,7 +101,7 @@ def refuse_second(
     if mine and mine[0].label != label:
         raise Problem(
             "already_answered",
-            f"you answered ask {ask} with {state.classes[mine[0].label or 0]!r} already; to correct it send "
+            f"you answered ask {ask} with {state.labels.show(mine[0].label or 0)!r} already; to correct it send "
             f'"supersedes": "{mine[0].id}".',
             answer_id=mine[0].id,
         )
@@ -114,7 +114,7 @@ def take_back(session: Session, state: EngineState, earlier: EarlierAnswer, afte
     move_answer(session, CountedAnswer.of(earlier), after)
     if earlier.state == AnswerState.LEARNED:
         state.count("corrections")
-    content = {"reason": earlier.reason} if earlier.label is None else {"label": state.classes[earlier.label]}
+    content = {"reason": earlier.reason} if earlier.label is None else {"label": state.labels.show(earlier.label)}
     return {"answer_id": earlier.id, **content, "by": earlier.annotator, "state": earlier.state}
 
 

@@ -34,20 +34,11 @@ SAID_BEFORE = (
 
 
 def class_of(state: EngineState, label: Any) -> int:
-    """The place of a class that people may choose."""
-    place = label_of(state, label)
-    if place not in state.offered:
+    """A class that people may choose, by its place; or a set of them."""
+    place = state.labels.read(label)
+    if not state.labels.are_sets and place not in state.offered:
         known = ", ".join(state.config.classes[:20])
         raise Problem("retired_label", f"the class {label!r} is retired; choose one of {known}.", field="label")
-    return place
-
-
-def label_of(state: EngineState, label: Any) -> int:
-    """The place of a label that there is, or was."""
-    place = state.place_of.get(label) if isinstance(label, str) else None
-    if place is None:
-        known = ", ".join(state.config.classes[:20])
-        raise Problem("unknown_label", f"'label' must be one of {known}; got {str(label)[:40]!r}.", field="label")
     return place
 
 
@@ -68,7 +59,7 @@ def give_label(
             where = "it is kept in quarantine; replay it first, then send its label."
         raise Problem("unknown_event", f"there is no event {event_id!r}; {where}")
     event, ask = found
-    content = {"event": event_id, "label": state.classes[place]}
+    content = {"event": event_id, "label": state.labels.show(place)}
     digest = digest_of([content, "label"])
     if identifier is not None and not is_made_here:
         otherwise = f"the id {identifier!r} was used for another label; make a new one."
@@ -83,7 +74,9 @@ def give_label(
             return {**earlier, "duplicate": True}
         status = AnswerState.EXTRA
     elif valid is not None:
-        labeled_before = f"the event {event_id!r} was labeled {state.classes[valid.label or 0]!r} by {valid.annotator}"
+        labeled_before = (
+            f"the event {event_id!r} was labeled {state.labels.show(valid.label or 0)!r} by {valid.annotator}"
+        )
         if not replace:
             with_review = "" if may_review or valid.annotator == source else " with a token that has the scope 'review'"
             raise Problem("already_labeled", f'{labeled_before}; send "replace": true{with_review} to correct it.')
@@ -103,7 +96,7 @@ def give_label(
     given = Submission(name, digest, None, place, None, None, comment, superseded)
     after = {
         "answer_id": name,
-        "label": state.classes[place],
+        "label": state.labels.show(place),
         "by": source,
         **({"comment": comment} if comment else {}),
     }

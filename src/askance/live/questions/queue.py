@@ -12,6 +12,8 @@ import msgspec
 
 from askance.live.clock import iso
 from askance.live.engine.exploration import AUDIT, COLD_START
+from askance.live.engine.label_sets.question import asked_about
+from askance.live.engine.label_space import Doubt, LabelSets, ShownLabel, likely
 from askance.live.engine.spending import spending
 from askance.live.engine.state import EngineState
 from askance.live.problems import Problem
@@ -246,22 +248,34 @@ class ShownEvent(NamedTuple):
     received: float
     probabilities: str
     version: int
+    scores: str
 
 
 SHOWN_EVENT = Query(ShownEvent, "events", "WHERE seq = ?")
 
 
+ASKED = Query(ShownEvent, "asks q JOIN events e ON e.seq = q.event", "WHERE q.id = ?", id="e.id", seq="e.seq")
+
+
+def find_asked_labels(session: Session, ask: int) -> int:
+    """The labels of a set that an ask is about, as a number in which they are known."""
+    event = ASKED.one(session, (ask,))
+    if event is None:
+        raise Problem("unknown_ask", f"there is no ask {ask}.")
+    return asked_about(event.scores)
+
+
 def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, Any]:
     """An ask as the label page gets it. The suggestion is the most probable class, where a model that is to find a rare
-    class may predict that. Random samples are blind: no suggestion that could sway the answer."""
+    class may predict that; of label sets, what is more probable than not of the labels that are asked about. Random
+    samples are blind: no suggestion that could sway the answer."""
     event = SHOWN_EVENT.one(session, (ask.event,))
     assert event is not None
     fields = msgspec.json.decode(event.fields)
     blind = ask.why in (AUDIT, COLD_START)
-    then: list[float] = msgspec.json.decode(event.probabilities)
-    chances = {place: then[place] if place < len(then) else 0.0 for place in state.offered}
-    best = max(chances, key=chances.__getitem__)
-    chance = chances[best]
+    chances: list[float] = msgspec.json.decode(event.probabilities)
+    chances += [0.0] * (len(state.classes) - len(chances))  # of labels that came later
+    label, doubt, about = _suggest(state, event.scores, chances)
     assert ask.deadline is not None
     return {
         "id": ask.id,
@@ -278,32 +292,45 @@ def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, An
         "suggestion": None
         if blind
         else {
-            "label": state.classes[best],
-            "probability": chance,
-            "probabilities": {label: chances[state.place_of[label]] for label in state.config.classes},
+            "label": label,
+            "probability": doubt.sureness,
+            "probabilities": {name: chances[state.place_of[name]] for name in about or state.config.classes},
             "model": event.version,
         },
+        "about": about,
         "why": {
             "code": ask.why,
             "probability": ask.probability,
-            "text": reason(ask.why, state.names[best], chance, ask.probability) + _of_several(ask.wanted),
+            "text": reason(state.names, ask.why, doubt, ask.probability) + _of_several(ask.wanted),
         },
         "audit": bool(ask.audit),
-        "explanation": [] if blind else state.learner.explain(fields, best),
+        "explanation": [] if blind else state.learner.explain(fields, doubt.place),
         "skips": ask.skips,
         "answers": {"given": count_votes(session, ask), "wanted": ask.wanted},
         "created": iso(ask.created),
     }
 
 
-def reason(why: str, label: str, chance: float, probability: float) -> str:
+def _suggest(state: EngineState, scores: str, chances: list[float]) -> tuple[ShownLabel, Doubt, list[str] | None]:
+    """The label that is suggested, what is to be said of it, and the labels of a set that the question is about."""
+    labels, order = state.labels, state.config.classes
+    if not isinstance(labels, LabelSets):
+        best = max(state.offered, key=chances.__getitem__)
+        return labels.show(best), labels.doubtful(best, chances), None
+    asked = asked_about(scores)
+    best = likely(asked, chances)
+    return labels.in_order(best, order, only_yes=True), labels.doubtful(asked, chances), labels.in_order(asked, order)
+
+
+def reason(names: list[str], why: str, doubt: Doubt, probability: float) -> str:
     """Why an event is asked about, for the person who is asked."""
     if why == COLD_START:
         return "The model had not seen every class when this came; so it shows no suggestion."
     if why == AUDIT:
         return "A random sample, by which the model is judged; so it shows no suggestion."
-    sure = "fairly sure" if chance >= FAIRLY_SURE else "unsure"
-    return f"The model was {sure}: {label} at {100 * chance:.0f}\u00a0%. {how_often(probability)}"
+    sure = "fairly sure" if doubt.sureness >= FAIRLY_SURE else "unsure"
+    said = f"{names[doubt.place]} at {100 * doubt.chance:.0f}\u00a0%"
+    return f"The model was {sure}: {said}. {how_often(probability)}"
 
 
 def _of_several(wanted: int) -> str:

@@ -11,6 +11,7 @@ from uuid import uuid4
 import msgspec
 
 from askance.live.clock import iso
+from askance.live.engine.label_space import ShownLabel
 from askance.live.engine.state import EngineState
 from askance.live.exchange.event_filter import ASKED_OR_ANSWERED, Condition
 from askance.live.exchange.summary import summary
@@ -85,7 +86,7 @@ class Said(TypedDict):
     answer_id: str
     by: str
     kind: str
-    label: str | None
+    label: ShownLabel | None
     state: str
     comment: str | None
     created: str
@@ -98,9 +99,9 @@ class Reviewed(TypedDict):
     seq: int
     received: str
     summary: str
-    predicted: str
+    predicted: ShownLabel
     probability: float
-    label: str | None
+    label: ShownLabel | None
     by: str | None
     state: str | None
     why: str | None
@@ -146,20 +147,18 @@ def find_events(
 def _describe(state: EngineState, row: FoundEvent, said: list[SaidOfEvent], notes: list[Note]) -> Reviewed:
     chances = msgspec.json.decode(row.probabilities)
     valid = next((answer for answer in said if answer.state in VALID), None)
-    predicted = state.classes[row.predicted]
+    doubt = state.labels.doubtful(row.predicted, chances)
     return {
         "id": row.id,
         "seq": row.seq,
         "received": iso(row.received),
         "summary": summary(msgspec.json.decode(row.fields)),
-        "predicted": predicted,
-        "probability": chances[row.predicted],
+        "predicted": state.labels.show(row.predicted),
+        "probability": state.labels.chance(row.predicted, chances),
         "label": None if valid is None else _label(state, valid),
         "by": None if valid is None else valid.annotator,
         "state": row.state,
-        "why": None
-        if row.why is None
-        else reason(row.why, state.names[row.predicted], chances[row.predicted], row.probability),
+        "why": None if row.why is None else reason(state.names, row.why, doubt, row.probability),
         "answers": [
             {
                 "answer_id": answer.id,
@@ -177,8 +176,8 @@ def _describe(state: EngineState, row: FoundEvent, said: list[SaidOfEvent], note
     }
 
 
-def _label(state: EngineState, answer: SaidOfEvent) -> str | None:
-    return None if answer.label is None else state.classes[answer.label]
+def _label(state: EngineState, answer: SaidOfEvent) -> ShownLabel | None:
+    return None if answer.label is None else state.labels.show(answer.label)
 
 
 def describe_note(note: NoteRow) -> Note:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from askance.live.clock import iso
+from askance.live.engine.label_space import ShownLabel
 from askance.live.engine.state import EngineState
 from askance.live.exchange.summary import summary
 from askance.live.http.routing import Items, Request, do_in_turn, route
@@ -52,8 +53,8 @@ NEWEST_OF_ONE = _query("WHERE a.seq < ? AND a.annotator = ? ORDER BY a.seq DESC 
 OF_EVENT = _query("WHERE a.event = ? ORDER BY a.seq")
 
 Answer = TypedDict("Answer", {
-    "answer_id": str, "kind": AnswerKind, "ask": int | None, "event": str, "label": str | None,
-    "reason": str | None, "predicted": str,
+    "answer_id": str, "kind": AnswerKind, "ask": int | None, "event": str, "label": ShownLabel | None,
+    "reason": str | None, "predicted": ShownLabel,
     "state": AnswerState, "annotator": str,
     "ms": int | None, "comment": str | None, "created": str, "undoable": bool, "summary": str,
 })  # fmt: skip
@@ -62,7 +63,7 @@ Undone = TypedDict("Undone", {
     "answer_id": str, "outcome": UndoOutcome, "ask": Question | None,
 })  # fmt: skip
 Labeled = TypedDict("Labeled", {
-    "label_id": str, "event": str, "label": str, "outcome": AnswerOutcome, "learn_at": str | None,
+    "label_id": str, "event": str, "label": ShownLabel, "outcome": AnswerOutcome, "learn_at": str | None,
     "duplicate": bool,
 })  # fmt: skip
 LabeledBatch = TypedDict("LabeledBatch", {"items": list[dict[str, Any]], "errors": int})
@@ -129,9 +130,9 @@ def describe_answer(state: EngineState, answer: AnswerWithEvent, recent: bool) -
         "kind": answer.kind,
         "ask": answer.ask,
         "event": answer.event_id,
-        "label": None if answer.label is None else state.classes[answer.label],
+        "label": None if answer.label is None else state.labels.show(answer.label),
         "reason": answer.reason,
-        "predicted": state.classes[answer.predicted],
+        "predicted": state.labels.show(answer.predicted),
         "state": answer.state,
         "annotator": answer.annotator,
         "ms": answer.ms,

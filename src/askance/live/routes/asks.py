@@ -9,6 +9,7 @@ from uuid import uuid4
 from msgspec import Meta
 from starlette.responses import Response
 
+from askance.live.engine.label_space import LabelSets, ShownLabel, known_of
 from askance.live.exchange.received import digest_of
 from askance.live.http.routing import Request, route
 from askance.live.http.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
@@ -39,13 +40,18 @@ Question = TypedDict("Question", {
     "suggestion": Annotated[
         dict[str, Any] | None, Meta(description="Nothing for random samples: they are blind.")
     ],
+    "about": Annotated[
+        list[str] | None,
+        Meta(description="In a stream of label sets: the labels that the question is about; the answer says which of "
+             "them the event has."),
+    ],
     "why": Why, "audit": bool, "explanation": list[Effect], "skips": int,
     "answers": AnswersGiven, "created": str,
 })  # fmt: skip
 Lengths = TypedDict("Lengths", {"open": int, "leased": int, "parked": int})
 Questions = TypedDict("Questions", {"asks": list[Question], "queue": Lengths})
 Answered = TypedDict("Answered", {
-    "answer_id": str, "ask": int, "event": str, "label": str, "outcome": AnswerOutcome,
+    "answer_id": str, "ask": int, "event": str, "label": ShownLabel, "outcome": AnswerOutcome,
     "stale_token": bool, "learn_at": str | None,
 })  # fmt: skip
 Skipped = TypedDict("Skipped", {
@@ -129,7 +135,12 @@ async def next_asks(service: Service, request: Request, query: NextAsks) -> Ques
 async def answer(service: Service, request: Request, ask: AskNumber, body: GiveAnswer) -> Answered:
     """Answer a question. The same answer_id gives the same response for ever."""
     name = request.user.name
-    label = class_of(service.engine.state, body.label)
+    labels = service.engine.state.labels
+    if isinstance(labels, LabelSets):
+        about = await service.read(lambda session: queue.find_asked_labels(session, ask))
+        label = labels.read_about(body.label, known_of(about))
+    else:
+        label = class_of(service.engine.state, body.label)
     supersedes = body.supersedes.value if body.supersedes else None
     digest = digest_of([name, ask, body.label, supersedes])
     given = Submission(body.answer_id.value, digest, body.token, label, None, body.ms, body.comment, supersedes)

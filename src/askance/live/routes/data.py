@@ -39,7 +39,7 @@ async def _export(service: Service, request: Request, name: str, query: EventFil
     state, kind = service.engine.state, FORMATS[name]
     which = query.condition(state)
     await service.refresh_classes()
-    writer = await service.read_page(lambda session: kind.writer(session, state.classes))
+    writer = await service.read_page(lambda session: kind.writer(session, state.labels))
 
     async def parts() -> AsyncIterator[bytes]:
         yield writer.begin()

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from askance.errors import InvalidInput
 from askance.live.clock import iso
 from askance.live.engine.jobs import in_parts
+from askance.live.engine.label_space import ShownLabel
 from askance.live.engine.quarantine_state import is_quarantined
 from askance.live.engine.state import EngineState
 from askance.live.exchange.received import NewEvent, ReceivedEvent, check_event
@@ -25,9 +26,9 @@ from askance.live.store.database import Session
 from askance.live.store.rows import Query
 
 Probability = Annotated[float, Meta(ge=0, le=1)]
-Prediction = TypedDict("Prediction", {"label": str, "probabilities": dict[str, Probability], "model": int})
+Prediction = TypedDict("Prediction", {"label": ShownLabel, "probabilities": dict[str, Probability], "model": int})
 Predicted = TypedDict("Predicted", {
-    "id": str, "seq": int, "label": str, "probabilities": dict[str, Probability], "model": int, "asked": bool,
+    "id": str, "seq": int, "label": ShownLabel, "probabilities": dict[str, Probability], "model": int, "asked": bool,
     "ask": int | None, "ask_probability": float, "audit": bool, "duplicate": bool,
 })  # fmt: skip
 Quarantined = TypedDict("Quarantined", {
@@ -93,7 +94,7 @@ def _now(state: EngineState, fields: dict[str, Any]) -> Prediction:
 
 def _prediction(state: EngineState, predicted: int, chances: list[float], version: int) -> Prediction:
     return {
-        "label": state.classes[predicted],
+        "label": state.labels.show(predicted),
         "probabilities": dict(zip(state.classes, chances, strict=False)),
         "model": version,
     }
@@ -143,7 +144,7 @@ async def show(service: Service, request: Request, event: EventId) -> EventDetai
                 "id": ask.id,
                 "state": ask.state,
                 "why": ask.why,
-                "text": reason(ask.why, state.names[stored.predicted], chances[stored.predicted], ask.probability),
+                "text": reason(state.names, ask.why, state.labels.doubtful(stored.predicted, chances), ask.probability),
                 "probability": ask.probability,
                 "audit": bool(ask.audit),
                 "created": iso(ask.created),

@@ -77,7 +77,8 @@ async def label_studio_setup(service: Service, request: Request, body: LabelStud
 @route("GET", "/label-studio/config.xml", "read", media="application/xml")
 async def label_studio_config(service: Service, request: Request) -> Response:
     """A labeling configuration for a project with the tasks of /v1/export.label-studio.json."""
-    content = labeling_config(service.engine.state.config.classes, service.config.title)
+    config = service.engine.state.config
+    content = labeling_config(config.classes, config.title, config.model.label_sets)
     return Response(content, media_type="application/xml; charset=utf-8")
 
 
@@ -95,7 +96,9 @@ def _suggest(state: EngineState, task: dict[str, Any], config: str) -> dict[str,
         best, chances = state.learner.predict(as_event(task)["fields"])
     except InvalidInput:
         return {"result": [], "score": 0.0, "model_version": _version(state)}
-    return as_prediction(state.classes[best], round(chances[best], 6), state.learner.version, config)
+    labels = state.labels
+    shown: Any = labels.show(best)
+    return as_prediction(shown, round(labels.chance(best, chances), 6), state.learner.version, config)
 
 
 @route("POST", "/label-studio/webhook", "label", body_bytes=None, also={201: ("An annotation was taken.", Noted)})
@@ -108,10 +111,10 @@ async def label_studio_webhook(service: Service, request: Request, body: LabelSt
         return {"outcome": "ignored"}
     if not request.user.may("ingest"):
         raise Problem("forbidden", "annotations bring events: this needs the scope 'ingest', too.")
-    label = next(choices_of([body.annotation]), None)
-    if label is None:
+    chosen, state = list(choices_of([body.annotation])), service.engine.state
+    if not chosen:
         return await _withdraw(service, request, [body.annotation])
-    place, user = class_of(service.engine.state, label), request.user
+    place, user = class_of(state, chosen if state.labels.are_sets else chosen[0]), request.user
     item = as_event(body.task)
     given = {name: item[name] for name in ("id", "fields", "time") if item[name] is not None}
     event = read_event(given, service.config.server.event_bytes)

@@ -36,6 +36,7 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
         "root": service.prefix,
         "title": service.config.title,
         "classes": service.engine.state.config.classes,
+        "label_sets": service.config.model.label_sets,
         "names": service.engine.state.scheme.names,
         "retired": service.engine.state.scheme.retired,
         "user": {"name": user.name, "scopes": list(user.scopes)} if user else None,

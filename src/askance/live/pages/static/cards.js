@@ -12,11 +12,11 @@ const ENOUGH = 30; // audit labels from which an estimate says something
 export const CARDS = [
   {
     question: "Is the model right?",
-    answer({ accuracy: { headline }, labels }) {
+    answer({ accuracy: { headline }, labels, label_sets: sets }) {
       const { n, needed, estimate, low, high, baseline } = headline;
       if (!headline.enough) return labels.total ? `Too early to say: ${some(n, "answer")} so far about events that came since the model began to learn; from ${needed} on there is an estimate.` : "Too early to say: no question has been answered.";
       const verdict = low > baseline.estimate ? "Yes, better than guessing" : high < baseline.estimate ? "No, worse than guessing" : "Not clearly better than guessing";
-      return `${verdict}: right on ${percent(estimate)} of ${spanOf(headline)} (95 % interval ${percent(low)} to ${percent(high)}, from ${some(n, "answer")} and the chance each was asked with). Always saying ${nameOf(baseline.label)} would be right on ${percent(baseline.estimate)} of them.`;
+      return `${verdict}: right on ${percent(estimate)} of ${spanOf(headline, sets)} (95 % interval ${percent(low)} to ${percent(high)}, from ${some(n, "answer")} and the chance each was asked with). Always saying ${nameOf(baseline.label)} would be right on ${percent(baseline.estimate)} of them.`;
     },
     draw({ accuracy: { headline }, labels, queue }, series, width, words) {
       if (!labels.total) return queue.open > 0 && h("p", {}, h("a", { class: "alone", href: `${root}/label` }, "Answer the first questions"));
@@ -32,6 +32,18 @@ export const CARDS = [
         ["On what was asked (harder)", accuracy.answered.n, accuracy.answered.n ? percent(accuracy.answered.right / accuracy.answered.n) : "–", "", ""],
       ],
     ],
+  },
+  {
+    question: "How good are the sets?",
+    isShown: (stats) => stats.label_sets !== null,
+    answer({ label_sets: sets, accuracy: { headline } }) {
+      if (!headline.enough || sets.micro_f1.estimate === null) return `Too early to say: it takes ${headline.needed} answers about labels.`;
+      const { estimate, low, high } = sets.micro_f1;
+      return `Micro F1 ${percent(estimate)} (95 % interval ${percent(low)} to ${percent(high)}), macro F1 ${percent(sets.macro_f1)}; ${percent(sets.hamming_loss, 1)} of all labels are wrong. How often a whole set is right cannot be told from questions about single labels.`;
+    },
+    draw: ({ label_sets: sets, accuracy: { headline } }, series, width, words) =>
+      headline.enough && barsChart(width, Object.entries(sets.labels).filter(([, label]) => label.f1 !== null).slice(0, MOST_CLASSES).map(([name, label]) => ({ name, value: label.f1, limit: 1, words: percent(label.f1) })), words),
+    table: ({ label_sets: sets }) => [["Label", "Precision", "Recall", "F1"], Object.entries(sets.labels).map(([name, label]) => [name, percent(label.precision), percent(label.recall), percent(label.f1)])],
   },
   {
     question: "Is it improving per label?",
@@ -164,7 +176,10 @@ export const CARDS = [
 
 const spansOf = (budget) => Object.entries(budget.spans).map(([words, name]) => [words, budget[name]]);
 const shareOf = ({ rate, head }) => (rate < 1 ? `a share of ${percent(rate)} of the events, after the first ${count(head)} questions` : "the algorithm's own judgment");
-const spanOf = ({ span, events }) => (span === "recent" ? `the last ${count(events)} events` : `the ${count(events)} events since it began to learn`);
+const spanOf = ({ span, events }, sets) => {
+  const things = `${count(events)} ${sets ? "labels of events" : "events"}`;
+  return span === "recent" ? `the last ${things}` : `the ${things} since it began to learn`;
+};
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const sumOf = (counts) => sum(Object.values(counts));
 const share = (n, of) => (of ? percent(n / of) : "–");

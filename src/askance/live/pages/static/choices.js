@@ -1,4 +1,5 @@
-// The classes as buttons, each with its key; where there are many, a box to find one by name.
+// The classes as buttons, each with its key; where there are many, a box to find one by name. Of label sets they are
+// boxes to tick, those that a question is about.
 
 import { byId, h, percent } from "./dom.js";
 import { keyOf } from "./keys.js";
@@ -11,9 +12,12 @@ const TOO_MANY = 16; // for a phone to show without scrolling
 export class Choices {
   #buttons = [];
   #onchoose;
+  #areSets;
+  #asked = null; // the labels of a set that the question is about
 
-  constructor(classes, onchoose) {
+  constructor(classes, areSets, onchoose) {
     this.#onchoose = onchoose;
+    this.#areSets = areSets;
     if (matchMedia("(hover: none) and (pointer: coarse)").matches) byId("find").placeholder = "Find a class";
     byId("find").addEventListener("input", () => this.#filter());
     this.use(classes);
@@ -29,7 +33,7 @@ export class Choices {
       const isLong = name.length > LONG_NAME;
       return h(
         "button",
-        { type: "button", class: isLong ? "choice long" : "choice", data: { label, name }, title: isLong ? name : null, "aria-keyshortcuts": key || null, onclick: (event) => this.#choose(event) },
+        { type: "button", class: isLong ? "choice long" : "choice", data: { label, name }, title: isLong ? name : null, "aria-keyshortcuts": key || null, role: this.#areSets ? "checkbox" : null, "aria-checked": this.#areSets ? "false" : null, onclick: (event) => this.#choose(event) },
         key && h("kbd", {}, key),
         h("span", { class: "name", dir: "auto" }, name),
         h("span", { class: "chance" }),
@@ -47,13 +51,27 @@ export class Choices {
     this.clearFind();
   }
 
+  // Of label sets: tick a box, or take the tick away; one that the question is not about has none.
+  toggle(label) {
+    const button = this.#buttons.find((other) => other.dataset.label === label);
+    if (this.#asked?.has(label)) button.setAttribute("aria-checked", String(button.getAttribute("aria-checked") !== "true"));
+  }
+
+  // The labels that are ticked.
+  get ticked() {
+    return this.#buttons.filter((button) => button.getAttribute("aria-checked") === "true").map((button) => button.dataset.label);
+  }
+
   // The suggestion and its chances; nothing where the question is blind.
   show(ask) {
+    this.#asked = this.#areSets ? new Set(ask?.about ?? []) : null;
+    this.#filter();
     byId("classes").scrollTop = 0;
     const chances = ask?.suggestion?.probabilities ?? {};
     for (const button of this.#buttons) {
       const chance = chances[button.dataset.label];
-      const suggested = ask?.suggestion?.label === button.dataset.label;
+      const suggested = !this.#areSets && ask?.suggestion?.label === button.dataset.label;
+      if (this.#areSets) button.setAttribute("aria-checked", String(Boolean(ask?.suggestion?.label.includes(button.dataset.label))));
       button.disabled = !ask;
       button.classList.toggle("suggested", suggested);
       const words = button.querySelector(".chance");
@@ -81,7 +99,8 @@ export class Choices {
     const wanted = byId("find").value.trim().toLocaleLowerCase();
     let isFirst = Boolean(wanted);
     for (const button of this.#buttons) {
-      button.hidden = ![button.dataset.label, button.dataset.name].some((word) => word.toLocaleLowerCase().includes(wanted));
+      const isAsked = this.#asked?.has(button.dataset.label) ?? true;
+      button.hidden = !isAsked || ![button.dataset.label, button.dataset.name].some((word) => word.toLocaleLowerCase().includes(wanted));
       button.classList.toggle("first", isFirst && !button.hidden);
       if (!button.hidden) isFirst = false;
     }

@@ -16,8 +16,9 @@ const cards = CARDS.map((card) => {
   const parts = { answer: h("p", { class: "answer-line", dir: "auto" }), plot: h("div", { class: "plot" }), data: h("div") };
   const details = card.table && h("details", {}, h("summary", {}, "As a table"), parts.data);
   details && details.addEventListener("toggle", schedule);
-  byId("cards").append(h("section", { class: card.wide ? "card wide" : "card", "aria-label": card.question }, h("h2", {}, card.question), parts.answer, parts.plot, details));
-  return { card, details, ...parts };
+  const section = h("section", { class: card.wide ? "card wide" : "card", "aria-label": card.question }, h("h2", {}, card.question), parts.answer, parts.plot, details);
+  if (!card.isShown) byId("cards").append(section); // else once it is known whether it has something to say
+  return { card, details, section, ...parts };
 });
 
 function budgetTile({ rate, total }, spent, limit) {
@@ -43,7 +44,9 @@ function draw() {
   scheduled = false;
   if (!stats) return;
   byId("tiles").replaceChildren(...tiles().map(([name, value, more, tone]) => h("div", { class: "tile", data: { tone: tone ?? "" } }, h("span", { class: "muted small" }, name), h("b", {}, value), h("span", { class: "muted small" }, more))));
-  for (const { card, details, answer, plot, data } of cards) {
+  for (const [place, { card, details, section, answer, plot, data }] of cards.entries()) {
+    if (card.isShown && !card.isShown(stats)) continue;
+    if (!section.isConnected) cards[place - 1].section.after(section);
     const words = card.answer(stats, series);
     if (answer.textContent !== words) answer.textContent = words;
     const drawn = card.draw(stats, series, Math.max(200, plot.clientWidth), words);

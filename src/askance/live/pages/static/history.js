@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, h } from "./dom.js";
-import { nameOf } from "./names.js";
+import { inWords } from "./labels.js";
 
 const SHOWN = 50;
 const WORDS = {
@@ -82,7 +82,7 @@ export function canUndo(entry) {
 }
 
 function entryView(entry) {
-  const said = entry.label ? nameOf(entry.label) : (REASONS[entry.reason] ?? "");
+  const said = inWords(entry.label) || REASONS[entry.reason] || "";
   const row = [
     h("b", { class: entry.label === null || entry.label === undefined ? "pill skip-pill" : "pill", dir: "auto" }, said),
     h("span", { class: "summary", dir: "auto" }, entry.summary),

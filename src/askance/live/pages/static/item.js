@@ -2,7 +2,7 @@
 
 import { appendAll, byId, clock, h, percent } from "./dom.js";
 import { write } from "./exact.js";
-import { nameOf } from "./names.js";
+import { inWords } from "./labels.js";
 import { linkTo, written } from "./written.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
@@ -55,7 +55,8 @@ export function showRaw(view, ask, raw) {
 // What a screen reader says when a question appears.
 export function announcementOf(ask) {
   const { suggestion } = ask;
-  return `${summaryOf(ask, 300)}. ${suggestion ? `Suggested: ${nameOf(suggestion.label)}, ${percent(suggestion.probability)}.` : "No suggestion."}`;
+  const about = ask.about ? `Which of ${ask.about.join(", ")}? ` : "";
+  return `${summaryOf(ask, 300)}. ${about}${suggestion ? `Suggested: ${inWords(suggestion.label)}, ${percent(suggestion.probability)}.` : "No suggestion."}`;
 }
 
 // A line about a question, for the history.

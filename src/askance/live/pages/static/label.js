@@ -9,6 +9,7 @@ import { isTyping, LETTERS, meaning } from "./keys.js";
 import { nameOf, useNames } from "./names.js";
 import { Choices } from "./choices.js";
 import { emptyView } from "./empty.js";
+import { inWords } from "./labels.js";
 import { Outbox } from "./outbox.js";
 import * as shelf from "./shelf.js";
 import { Tabs } from "./tabs.js";
@@ -22,6 +23,7 @@ const SKIPS = { unsure: "Unsure", bad_data: "Bad data", later: "Later" };
 
 const app = byId("app");
 let classes = JSON.parse(app.dataset.classes);
+const areSets = app.dataset.labelSets === "true";
 useNames(JSON.parse(app.dataset.names));
 const views = new Map(); // ask id -> its element, made before it is needed
 let me = { name: app.dataset.user, title: app.dataset.title, lease_seconds: 600 };
@@ -32,9 +34,10 @@ let raw = false;
 let answered = 0;
 let toastTimer = 0;
 
-const choices = new Choices(classes, (label, event) => {
+const choices = new Choices(classes, areSets, (label, event) => {
   if (event.detail > 0) backToItem(); // a mouse leaves no focus behind for Space to find
-  if (shown && !tooSoon(event)) answer(label);
+  if (areSets) choices.toggle(label);
+  else if (shown && !tooSoon(event)) answer(label);
 });
 const hasRoomForHistory = matchMedia("(min-width: 1180px)"); // as in askance.css
 const history = new History((entry) => takeBack(entry));
@@ -169,7 +172,7 @@ function tooSoon(event) {
 function answer(label) {
   const comment = byId("comment").value.trim();
   const ms = Math.min(86_400_000, Math.round(performance.now() - shownAt));
-  give("answer", { label, ms, ...(comment && { comment }) }, nameOf(label));
+  give("answer", { label, ms, ...(comment && { comment }) }, inWords(label));
 }
 
 function skip(reason) {
@@ -198,7 +201,7 @@ function takeBack(entry) {
     outbox.add({ id: `undo-${entry.id}`, kind: "undo", undoes: entry.id, ask: entry.askId, path, body: {} });
   }
   answered = Math.max(0, answered - 1);
-  say(`Taken back: ${entry.label ? nameOf(entry.label) : SKIPS[entry.reason]}`);
+  say(`Taken back: ${inWords(entry.label) || SKIPS[entry.reason]}`);
   if (entry.ask) deck.putBack(entry.ask);
   closeHistory();
 }
@@ -279,8 +282,10 @@ function onKey(event) {
     return;
   }
   const onControl = event.target.closest?.("button, a, summary, input, audio");
-  if (onControl && (meant.action === "accept" || meant.action === "unsure")) return; // the control's own
-  if (meant.place !== undefined) tooSoon(event) || (shown && answer(classes[meant.place]));
+  const sends = meant.action === "accept" && onControl?.matches("[role=checkbox]"); // which Space ticks
+  if (onControl && !sends && (meant.action === "accept" || meant.action === "unsure")) return; // the control's own
+  if (meant.place !== undefined && areSets) choices.toggle(classes[meant.place]);
+  else if (meant.place !== undefined) tooSoon(event) || (shown && answer(classes[meant.place]));
   else if (!act(meant.action, event)) return;
   event.preventDefault();
 }
@@ -302,7 +307,8 @@ function act(action, event) {
 
 function accept(event) {
   if (!shown || tooSoon(event)) return;
-  if (shown.suggestion) answer(shown.suggestion.label);
+  if (areSets) answer(choices.ticked);
+  else if (shown.suggestion) answer(shown.suggestion.label);
   else say("No suggestion here: choose a class.");
 }
 

@@ -2,7 +2,8 @@
 
 import { get, logIn, post, root } from "./api.js";
 import { byId, h, percent, some } from "./dom.js";
-import { nameOf, useNames } from "./names.js";
+import { differ, inWords } from "./labels.js";
+import { useNames } from "./names.js";
 
 useNames(JSON.parse(byId("main").dataset.names));
 const form = byId("filter");
@@ -23,13 +24,18 @@ byId("all").addEventListener("change", (event) => {
     choose(box.value, box.checked);
   }
 });
-byId("correct").addEventListener("click", () => act("correct", { label: byId("new-label").value }));
+byId("correct").addEventListener("click", () => act("correct", { label: newLabel() }));
 byId("close").addEventListener("click", () => act("close", {}));
 byId("reason").addEventListener("input", drawChosen);
 
 fillIn(new URLSearchParams(location.search));
 search();
 drawAgreement();
+
+function newLabel() {
+  const box = byId("new-label");
+  return box.multiple ? [...box.selectedOptions].map((option) => option.value) : box.value;
+}
 
 function fillIn(given) {
   for (const [name, value] of given) if (form.elements[name]) form.elements[name].value = value;
@@ -82,8 +88,9 @@ function say(error) {
 // --- an event ------------------------------------------------------------------------------------------------
 
 function view(event) {
-  const wrong = event.label !== null && event.label !== event.predicted;
-  const said = new Set(event.answers.map((answer) => answer.label));
+  const wrong = event.label !== null && differ(event.label, event.predicted);
+  const [first, ...others] = event.answers.map((answer) => answer.label);
+  const areTold = others.some((label) => differ(first, label));
   const box = h("input", { type: "checkbox", value: event.id, "aria-label": `Choose ${event.id}` });
   box.addEventListener("change", () => choose(event.id, box.checked));
   return h(
@@ -91,11 +98,11 @@ function view(event) {
     h("div", { class: "event-head" }, h("label", { class: "check" }, box, h("b", { dir: "auto" }, event.id)),
       event.state && h("span", { class: "pill", data: { state: event.state } }, event.state),
       wrong && h("span", { class: "pill", data: { state: "wrong" } }, "not as predicted"),
-      said.size > 1 && h("span", { class: "pill", data: { state: "disputed" } }, "people differ")),
+      areTold && h("span", { class: "pill", data: { state: "disputed" } }, "people differ")),
     h("p", { dir: "auto" }, event.summary),
     h("dl", { class: "facts small" },
-      fact("Label", event.label === null ? "none" : `${nameOf(event.label)}, by ${event.by}`),
-      fact("Predicted", `${nameOf(event.predicted)} at ${percent(event.probability)}`),
+      fact("Label", event.label === null ? "none" : `${inWords(event.label)}, by ${event.by}`),
+      fact("Predicted", `${inWords(event.predicted)} at ${percent(event.probability)}`),
       fact("Came", new Date(event.received).toLocaleString())),
     event.why && h("p", { class: "muted small" }, event.why),
     details(event),
@@ -125,7 +132,7 @@ function details(event) {
       say(error);
     }
   });
-  const answers = event.answers.map((answer) => h("li", { dir: "auto" }, `${answer.by}: ${nameOf(answer.label)}${answer.comment ? ` (${answer.comment})` : ""}, ${answer.state}`));
+  const answers = event.answers.map((answer) => h("li", { dir: "auto" }, `${answer.by}: ${inWords(answer.label)}${answer.comment ? ` (${answer.comment})` : ""}, ${answer.state}`));
   return h("details", {}, summary, h("ul", { class: "notes" }, answers), notes, write);
 }
 

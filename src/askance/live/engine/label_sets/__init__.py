@@ -1,0 +1,1 @@
+"""Streams whose labels are sets: a question for each doubtful label, all of an event's in one."""
