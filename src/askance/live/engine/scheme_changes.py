@@ -145,8 +145,11 @@ def _check_word(word: str, what: str) -> None:
 # --- what it does --------------------------------------------------------------------------------------------
 
 
-def find_effects(session: Session, config: Config, before: Scheme, after: Scheme) -> Effects:
-    """What it does to go from one scheme to another; ``config`` is that of now, with the store's own classes."""
+def find_effects(session: Session, config: Config, before: Scheme, after: Scheme, estimates: bool = True) -> Effects:
+    """What it does to go from one scheme to another; ``config`` is that of now, with the store's own classes.
+
+    How long that takes is told where it ``estimates``, for which some of the log is played, and may be compiled before.
+    """
     rebuilds = not after.makes_same_model(before)
     if rebuilds and config.model.load:
         raise Problem(
@@ -166,13 +169,12 @@ def find_effects(session: Session, config: Config, before: Scheme, after: Scheme
     if not rebuilds:
         return Effects([*sentences, "leaves the model as it is"], False, 0.0)
     learner = make_learner(session, config, after)
-    seconds = _estimate(session, learner)
+    seconds = _estimate(session, learner) if estimates else 0.0
     sizes = len(before.classes), len(after.classes)
     form = "as one of two classes" if sizes[1] == 2 else f"as one of {sizes[1]} classes"
     form = f" {form} instead of {'two' if sizes[0] == 2 else sizes[0]}" if 2 in sizes and sizes[0] != sizes[1] else ""
-    sentences.append(
-        f"makes the model anew{form} from the log in {_duration(seconds)}, while the service goes on; nothing is lost"
-    )
+    how_long = f" in {_duration(seconds)}, while the service goes on" if estimates else ""
+    sentences.append(f"makes the model anew{form} from the log{how_long}; nothing is lost")
     return Effects(sentences, True, seconds)
 
 

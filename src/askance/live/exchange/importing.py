@@ -128,7 +128,17 @@ def _keep(session: Session, state: EngineState, source: str, labels: list[Given]
 
 def _place(state: EngineState, label: Any) -> int:
     is_padded = isinstance(label, str) and label not in state.place_of
-    return state.labels.read(label.strip() if is_padded else label)
+    try:
+        return state.labels.read(label.strip() if is_padded else label)
+    except Problem as problem:
+        if state.labels.are_sets or not isinstance(label, str):
+            raise
+        raise Problem(
+            problem.code,
+            f"{problem.detail.removesuffix('.')}; add it with 'askance classes add', or begin a store with all of them "
+            "('askance init --classes ...').",
+            field="label",
+        ) from None
 
 
 def _written(state: EngineState, label: Any) -> str:
