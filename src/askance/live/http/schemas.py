@@ -180,7 +180,7 @@ def _find_wrong(where: str, kind: Any, given: Any, strict: bool) -> tuple[str, A
             entries.append((f"each name in {where}", inner[0], name))
             entries.append((f"{name[:SHOWN_OF_NAME]!r} in {where}", inner[1], value))
     limits = schema_of(kind)
-    most = limits.get("maxItems", limits.get("maxProperties", math.inf))
+    most = limits.get("maxItems") or limits.get("maxProperties") or math.inf
     for entry in entries if entries and len(given) <= most else ():
         try:
             msgspec.convert(entry[2], entry[1], strict=strict, dec_hook=_read_checked)
