@@ -9,7 +9,7 @@ import numpy as np
 import askance
 from askance.learner.auto import Committee, InverseSquareMargin
 from askance.learner.auto.fourier import CURVES
-from askance.learner.auto.make import ASKING, AUDITS, CLASS_POWER, REACTION
+from askance.learner.auto.make import ASKING, AUDIT_GROWTH, AUDITS, CLASS_POWER, EVENT_REACTION, REACTION
 from askance.learner.auto.members import DUAL, MEMBERS, MIRROR, PASSIVE, PROBIT, Member
 from askance.learner.auto.views import RAW, STANDARD, UNIT
 from benchmarks.auto_data import Played, judge, stream, whole
@@ -122,7 +122,8 @@ def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: in
     events = stream(name, options.pop("preparation", "raw"), order, n)
     budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
     query = InverseSquareMargin(options.pop("delta", 0.2), options.pop("class_power", CLASS_POWER))
-    options = {"curves": CURVES, "audits": AUDITS, "reaction": REACTION, **ASKING} | options
+    as_made = {"curves": CURVES, "audits": AUDITS, "audit_growth": AUDIT_GROWTH, "reaction": REACTION}
+    options = as_made | {"event_reaction": EVENT_REACTION, **ASKING} | options
     clf = askance.ActiveClassifier(
         update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order,
     )  # fmt: skip
