@@ -10,3 +10,14 @@ def format_count(count: int, what: str) -> str:
     ('1 event', '2,500 labels')
     """
     return f"{count:,} {what if count == 1 else what + 's'}"
+
+
+def conjugate(count: int, verb: str) -> str:
+    """What so many things do.
+
+    >>> conjugate(1, "get"), conjugate(2, "get"), conjugate(1, "teach"), conjugate(1, "have")
+    ('gets', 'get', 'teaches', 'has')
+    """
+    if count != 1:
+        return verb
+    return "has" if verb == "have" else verb + ("es" if verb.endswith("ch") else "s")

@@ -137,14 +137,27 @@ def test_a_field_gets_another_kind(make):
     [
         ({}, 422, "nothing to change"),
         ({"add": ["ham"]}, 409, "already"),
-        ({"add": [""]}, 422, "'add' must be"),
+        ({"add": [""]}, 422, "entry 1 of 'add' must be a text of 1 to 200 characters; got ''."),
+        ({"add": ["eggs", 5]}, 422, "entry 2 of 'add' must be a text of 1 to 200 characters; got 5."),
+        ({"add": ["x"] * 1001}, 422, "'add' must be a list of at most 1,000, each a text of 1 to 200 characters; got"),
+        ({"add": [" eggs"]}, 422, "must not begin or end with a blank, got ' eggs'"),
+        ({"rename": {"spam": "eggs "}}, 422, "must not begin or end with a blank, got 'eggs '"),
         ({"add": "eggs"}, 422, "'add' must be"),
         ({"add": ["\u0007"]}, 422, "printable"),
         ({"retire": ["ham"]}, 422, "two classes must stay"),
         ({"retire": ["nobody"]}, 422, "there is no class"),
-        ({"fields": {"size": "shape"}}, 422, "'fields' must be"),
+        (
+            {"fields": {"zip": "number", "size": "shape"}},
+            422,
+            "'size' in 'fields' must be one of number, category, text, date, ignore, time, or null for a guess; got",
+        ),
+        ({"fields": {"": "number"}}, 422, "each name in 'fields' must be a text of 1 to 1,000 characters; got ''."),
         ({"rename": {"spam": "ham"}}, 409, "shown as 'ham'"),
-        ({"rename": {"spam": 1}}, 422, "'rename' must be"),
+        ({"rename": {"spam": 1}}, 422, "'spam' in 'rename' must be a text of 1 to 200 characters; got 1."),
+        ({"rename": {"spam": None}}, 422, "'spam' in 'rename' must be a text of 1 to 200 characters; got null."),
+        ({"rename": {"spam": ""}}, 422, "'spam' in 'rename' must be a text of 1 to 200 characters; got ''."),
+        ({"rename": {"spam": "x" * 300}}, 422, "; got a text of 300 characters."),
+        ({"rename": {f"x{n}": "y" for n in range(1001)}}, 422, "'rename' must be an object of at most 1,000, each a"),
         ({"extra": 1}, 422, "there is no 'extra'"),
     ],
 )
@@ -154,6 +167,42 @@ def test_a_wrong_change_is_refused_in_a_sentence(make_for_all, body, status, wor
     assert refused.status_code == status
     assert word in refused.json()["detail"]
     assert service.get("/v1/classes").json()["scheme"] == 0
+
+
+def test_a_change_of_a_field_that_no_event_had_says_so(make):
+    service = make()
+    early = service.post("/v1/classes", {"fields": {"later": "number"}, "dry_run": True}).json()
+    assert early["effects"][0] == "reads the field 'later' as 'number', where it was guessed"
+    service.post("/v1/events", {"id": "a", "fields": {"from": {"country": "fr", "age": 3}}})
+    kinds = {"nofield": "number", "from": "category", "from.country.x": "ignore", "text": None}
+    for dry_run in (True, False):
+        told = service.post("/v1/classes", {"fields": kinds, "dry_run": dry_run}).json()["effects"]
+        assert told[0] == "reads the fields inside 'from' as 'category', where it was guessed"
+        assert told[1].endswith("and learns nothing from it; no event so far had a field 'from.country.x'")
+        assert (
+            told[2]
+            == "reads the field 'nofield' as 'number', where it was guessed; no event so far had a field 'nofield'"
+        )
+
+
+def test_one_thing_is_counted_as_one_and_what_was_taken_back_not_at_all(make):
+    service = make(asking={"rate": 1.0})
+    service.post("/v1/classes", CHANGES)
+    service.send("a", "b")
+    for name in ("a", "b"):
+        service.post("/v1/labels", {"event": name, "label": "eggs", "label_id": name})
+    service.wait_until_idle()
+    assert service.post("/v1/answers/a/undo").json()["outcome"] == "correction"
+    told = service.post("/v1/classes", {"add": ["more"], "dry_run": True}).json()["effects"]
+    assert "and 1 open question gets the new choice" in told[0]
+    told = service.post("/v1/classes", {"retire": ["eggs"]}).json()["effects"]
+    assert "1 learned answer with it stays, as do the events, and teaches the model nothing any more" in told[0]
+    told = service.post("/v1/classes", {"restore": ["eggs"]}).json()["effects"]
+    assert told[0] == "offers 'eggs' again: 1 learned answer with it teaches the model again"
+    service.stop()
+    assert "1 learned" in service.run("classes", "list").stdout
+    extra = service.run("classes", "list", "extra", check=False)
+    assert (extra.returncode, "takes no words, got 'extra'" in extra.stderr) == (2, True)
 
 
 SHARED = []

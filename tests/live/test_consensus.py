@@ -2,7 +2,10 @@
 
 import httpx
 import pytest
+from tests.live.receiver import receiving
 from tests.live.running import Running
+from tests.live.test_webhooks import bodies, hook
+from tests.patience import wait_until
 
 from askance.live.store import open_store
 
@@ -124,6 +127,40 @@ def test_people_who_disagree_leave_the_question_to_whoever_reviews(team):
     assert team.people["lead"].post("/v1/answers/decision/undo").json()["outcome"] == "correction"
     assert team.label_of() == "spam"
     team.check()
+
+
+def test_nobody_agrees_on_a_class_that_was_retired_meanwhile(make, store, tmp_path):
+    with receiving() as receiver:
+        service = make(store=store, queue={"answers": 3}, webhooks=[hook(receiver, tmp_path, "answer.learned")])
+        team = Team(service)
+        assert service.post("/v1/classes", {"add": ["eggs"]}).status_code == 200
+        service.send("a")
+        ask = team.give(ana="eggs", ben="eggs")
+        assert service.post("/v1/classes", {"retire": ["eggs"]}).status_code == 200
+        team.give(cleo="ham")
+        assert team.label_of() is None
+        assert team.event()["ask"]["state"] == "disputed"
+        assert f"consensus:{ask['id']}" not in team.states()
+        decided = team.people["lead"].post("/v1/labels", json={"event": "a", "label": "ham"})
+        assert decided.json()["outcome"] == "accepted"
+        assert team.label_of() == "ham"
+        wait_until(lambda: bodies(receiver, "answer.learned"), "an answer told")
+        assert [told["label"] for told in bodies(receiver, "answer.learned")] == ["ham"]
+        team.check()
+
+
+def test_an_answer_whose_class_was_retired_before_it_was_learned_is_not_told_as_learned(make, tmp_path):
+    with receiving() as receiver:
+        service = make(webhooks=[hook(receiver, tmp_path, "answer.learned")])
+        service.post("/v1/classes", {"add": ["eggs"]})
+        service.post("/v1/model/pause")
+        service.send("a", "b")
+        for name, label in (("a", "eggs"), ("b", "ham")):
+            service.post("/v1/labels", {"event": name, "label": label})
+        service.post("/v1/classes", {"retire": ["eggs"]})
+        service.post("/v1/model/resume")
+        wait_until(lambda: bodies(receiver, "answer.learned"), "an answer told")
+        assert [told["label"] for told in bodies(receiver, "answer.learned")] == ["ham"]
 
 
 def test_a_vote_taken_back_opens_the_question_and_takes_the_consensus_back(team):

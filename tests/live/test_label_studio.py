@@ -174,3 +174,18 @@ def test_label_studio_takes_our_tasks_and_our_labeling_configuration(service):
         assert config.validate_task({"data": own["data"]})
         assert all(config.validate_annotation(annotation) for annotation in own["annotations"])
         assert all(config.validate_prediction(prediction) for prediction in own["predictions"])
+
+
+def test_an_annotation_of_two_choices_is_no_label_where_events_have_one_class(service):
+    both = webhook("ANNOTATION_CREATED", task(1, "win a prize"), "ham")
+    both["annotation"]["result"][0]["value"]["choices"] = ["ham", "spam"]
+    refused = service.post("/label-studio/webhook", both)
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_label")
+    assert "'label' must be one alone of ham, spam; got" in refused.json()["detail"]
+    assert service.stats()["events"]["total"] == 0
+    done = service.post("/v1/import", [task(1, "win a prize", annotations=[both["annotation"]])]).json()
+    assert (done["events"], done["labels"], done["errors"]) == (1, 0, 1)
+    assert "must be one alone of ham, spam" in done["problems"][0]["detail"]
+    people = [webhook("ANNOTATION_CREATED", task(2, "x"), label)["annotation"] for label in ("ham", "spam")]
+    done = service.post("/v1/import", [task(2, "lunch", annotations=people)]).json()
+    assert (done["labels"], done["errors"]) == (1, 0)  # two people, of whom the first counts

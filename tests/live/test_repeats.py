@@ -101,3 +101,27 @@ def test_a_batch_of_events_twenty_times_at_once_and_after_a_crash_is_stored_once
     batch[3]["fields"] = {"text": "other"}
     assert [item["status"] for item in service.post("/v1/events", batch).json()["items"]].count(409) == 1
     assert service.stats()["events"]["total"] == 62
+
+
+def test_what_was_said_with_a_class_may_be_said_again_once_that_is_retired(service):
+    service.post("/v1/classes", {"add": ["eggs"]})
+    ask = service.next()[0]
+    path = f"/v1/asks/{ask['id']}/answer"
+    answer = {"answer_id": "mine", "token": ask["token"], "label": "eggs", "ms": 700}
+    label = {"event": "e7", "label": "eggs", "label_id": "theirs"}
+    unnamed = {"event": "e8", "label": "eggs"}
+    given = [service.post(where, body) for where, body in [(path, answer), ("/v1/labels", label)]]
+    given.append(service.post("/v1/labels", unnamed))
+    service.wait_until_idle()
+    service.post("/v1/classes", {"retire": ["eggs"]})
+    for first, where, body in zip(given, (path, "/v1/labels", "/v1/labels"), (answer, label, unnamed), strict=True):
+        assert one_response([service.post(where, body)]) == {**first.json(), "duplicate": None}
+    elsewhere = {**label, "label_id": "new", "event": "e9"}
+    for where, body in [(path, {**answer, "answer_id": "new"}), ("/v1/labels", elsewhere)]:
+        refused = service.post(where, body)
+        assert (refused.status_code, refused.json()["code"]) == (422, "retired_label")
+    service.stop()
+    service.run("export", "all.jsonl")
+    done = service.run("import", "all.jsonl")
+    assert (done.stderr, "0 could not be used." in done.stdout) == ("", True)
+    service.digest()

@@ -71,3 +71,24 @@ def test_a_table_of_somebody_else_may_have_seconds_or_iso_times_and_nonsense_is_
     assert "'time' must be ISO 8601" in done.stderr
     times = [json.loads(line)["time"] for line in service.start().get("/v1/export.jsonl").text.splitlines()]
     assert times == ["1700000000.5", "2026-05-01 10:00"]
+
+
+def test_what_has_classes_that_came_later_says_how_it_comes_into_a_new_store(make):
+    service = make()
+    service.post("/v1/classes", {"add": ["eggs"]})
+    service.send("a", "b")
+    service.post("/v1/labels", {"event": "a", "label": "eggs"})
+    service.stop()
+    service.run("export", "all.jsonl")
+    other = make()
+    other.stop()
+    done = other.run("import", str(service.folder / "all.jsonl"))
+    assert "'label' must be one of ham, spam; got 'eggs'; add it with 'askance classes add', or begin" in done.stderr
+    assert "askance init --classes" in done.stderr
+    other.run("classes", "add", "eggs", "--yes")
+    again = other.run("import", str(service.folder / "all.jsonl"))
+    assert (again.stderr, "0 events and 1 labels taken in, 2 were there already" in again.stdout) == ("", True)
+    nowhere = other.run("export", "/nonexistent/all.jsonl", check=False)
+    assert nowhere.returncode == 2
+    assert "cannot write '/nonexistent/all.jsonl': No such file or directory." in nowhere.stderr
+    assert "Errno" not in nowhere.stderr

@@ -175,3 +175,7 @@ def test_the_limits_that_are_checked_are_those_that_are_described():
     assert components["GiveAnswer"]["additionalProperties"] is False
     assert components["GiveAnswer"]["properties"]["ms"]["anyOf"][0]["maximum"] == 86_400_000
     assert describe([int])[0] == [{"type": "integer"}]
+
+
+def test_a_summary_is_made_of_whole_sentences():
+    assert [route.path for route in ROUTES if not route.summary.endswith(".")] == []

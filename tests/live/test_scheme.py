@@ -13,13 +13,15 @@ from tests.patience import PATIENCE
 
 from askance.live.config import AskingSettings, ModelSettings
 from askance.live.doctor import examine_store
+from askance.live.engine import scheme_changes
 from askance.live.engine.checkpoints import checkpoints
 from askance.live.engine.learner import Answer, Incoming, Learner
 from askance.live.engine.rebuild import change_scheme, compare
 from askance.live.engine.scheme import Label, Scheme
 from askance.live.engine.scheme_changes import SchemeChange, apply_change
+from askance.live.engine.stored_settings import read_settings
 from askance.live.exchange.received import read_event
-from askance.live.problems import Problem
+from askance.live.problems import Problem, StartError
 
 MULTI = {"auto": {}, "plain": {"algorithm": "PAA-I", "seed": 7}}
 TWO = Scheme((Label("ham"), Label("spam")), {"size": "number"})
@@ -179,6 +181,21 @@ def test_a_change_that_the_algorithm_cannot_bear_is_refused_and_changes_nothing(
             change_scheme(engine, SchemeChange(add=("eggs",)), "test")
         assert engine.state.learner.digest() == digest
         assert engine.state.scheme.seq == 0
+
+
+def test_edited_settings_are_told_before_anything_is_compiled(tmp_path, monkeypatch):
+    life = Life(tmp_path, MULTI["plain"])
+    with running_engine(life.config, life.clock) as engine:
+        life.go_on(engine, 10, ["ham", "spam"])
+    monkeypatch.setattr(scheme_changes, "replay", None)
+    edited = replace(life.config, classes=["eggs", "ham", "spam"])
+    edited = replace(edited, model=replace(edited.model, classes=["eggs", "ham", "spam"]))
+    with opened(edited) as database, database.read() as session, pytest.raises(StartError) as caught:
+        read_settings(session, edited)
+    assert "adds the class 'eggs'" in str(caught.value)
+    assert "as one of 3 classes instead of two from the log; nothing is lost. Let 'askance rebuild'" in str(
+        caught.value
+    )
 
 
 def test_of_two_changes_at_the_same_time_the_second_is_refused(tmp_path):

@@ -178,4 +178,4 @@ def test_doctor_tells_of_it(tmp_path, nursery):
     done = service.run("doctor", check=False)
     assert done.returncode == 2
     assert "short/cert.pem' ends at" in done.stdout
-    assert "1 problems." in done.stdout
+    assert "1 problem." in done.stdout

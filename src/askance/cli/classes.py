@@ -40,6 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.action == "list" and options.words:
+        raise InvalidParameter(f"'askance classes list' takes no words, got {options.words[0]!r}.")
     config = read_config(options)
     change = None if options.action == "list" else read_change(options.action, options.words)
     from askance.live.problems import Problem, StoreInUse
@@ -75,11 +77,12 @@ def read_change(action: str, words: list[str]) -> SchemeChange:
 
 
 def _list(database: Database, config: Config) -> int:
+    from askance.live.engine.scheme_changes import count_learned
     from askance.live.engine.stored_settings import stored_scheme_of
 
     with database.read() as session:
         scheme = stored_scheme_of(session, config)
-        answers: dict[int, int] = dict(session.all("SELECT label, count(*) FROM learned GROUP BY label"))
+        answers = count_learned(session)
     for place, label in enumerate(scheme.labels):
         words = [f"{answers.get(place, 0):>7,} learned", "retired" if label.retired else ""]
         shown = f"shown as {label.name!r}" if label.name else ""

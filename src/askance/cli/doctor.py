@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from askance.cli.command import Command
 from askance.cli.live import add_config, open_stores, read_config
+from askance.plural import format_count
 
 if TYPE_CHECKING:
     from askance.live.config import Config
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"problem: {sentence}")
     for sentence in remark(config):
         print(f"note: {sentence}")
-    print(f"{len(findings)} problems." if findings else "All is well.")
+    print(f"{format_count(len(findings), 'problem')}." if findings else "All is well.")
     return 2 if findings else 0
 
 

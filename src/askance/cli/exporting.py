@@ -45,7 +45,12 @@ def run(options: argparse.Namespace) -> int:
             writer = FORMATS[name].writer(session, labels)
         except Problem as problem:
             raise InvalidParameter(problem.detail) from None
-        out: IO[bytes] = sys.stdout.buffer if options.file == "-" else stack.enter_context(open(options.file, "wb"))
+        out: IO[bytes] = sys.stdout.buffer
+        if options.file != "-":
+            try:
+                out = stack.enter_context(open(options.file, "wb"))
+            except OSError as error:
+                raise InvalidParameter(f"cannot write {options.file!r}: {error.strerror}.") from None
         out.write(writer.begin())
         after = count = 0
         while found := write_page(session, writer, after):

@@ -23,8 +23,9 @@ TEMPLATE = """\
 # name = "..."    # among several streams: its part of the addresses; the name of this file unless given
 title = {title}
 
-# The labels there are, two or more, in the order of the keys and buttons. The order may change at any restart; once
-# there are events, the labels may not. Of two, the second in the alphabet is the positive one.
+# The labels there are, two or more, in the order of the keys and buttons. The order may change at any restart. Once
+# there are events, 'askance classes' adds and retires labels, or 'askance rebuild' after they were edited here
+# (docs/teams.md). Of two, the second in the alphabet is the positive one.
 classes = {classes}
 
 # Whether an event has any number of these labels, or none, rather than one (docs/label-sets.md). In a text, such as a

@@ -45,6 +45,29 @@ def test_an_answer_with_a_class_that_was_just_retired_is_refused_and_said(serve,
     assert service.stats()["labels"]["per_class"]["eggs"] == 1  # the one from before
 
 
+def test_a_question_whose_answer_was_refused_comes_back_and_is_not_counted(serve, visit):
+    service = serve(classes=["eggs", "ham", "spam"])
+    service.send("a", "b")
+    annotator = visit(service)
+    page = annotator.page
+    first = annotator.sees_question()
+    annotator.badge("saved")
+    service.post("/v1/classes", {"retire": ["eggs"]})
+    before = service.stats()["labels"]["total"]
+    annotator.press("1")
+    expect(page.locator("#last")).to_have_text("Not saved: eggs")
+    expect(page.locator("#tally")).to_have_text("")
+    page.wait_for_selector("[data-label=eggs]", state="detached")
+    assert annotator.sees_question() != first
+    annotator.press("1")  # ham by now
+    page.wait_for_selector(f"#stage [aria-label='Question about event {first}']")
+    annotator.press("2")
+    expect(page.locator("#tally")).to_have_text("2 answers")
+    annotator.badge("saved")
+    (answer,) = service.get(f"/v1/events/{first}").json()["answers"]
+    assert (answer["label"], service.stats()["labels"]["total"]) == ("spam", before + 2)
+
+
 def test_a_change_is_made_only_once_it_was_read(serve, visit):
     service = serve(classes=["eggs", "ham", "spam"])
     page = visit(service, "/classes").page

@@ -58,9 +58,10 @@ class OneClass(NamedTuple):
     def read(self, given: Any) -> int:
         place = self.place_of.get(given) if isinstance(given, str) else None
         if place is None:
+            one = "one" if not isinstance(given, list) else "one alone"
             raise Problem(
                 "unknown_label",
-                f"'label' must be one of {name_some(self.offered)}; got {str(given)[:40]!r}.",
+                f"'label' must be {one} of {name_some(self.offered)}; got {str(given)[:40]!r}.",
                 field="label",
             )
         return place

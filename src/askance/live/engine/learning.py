@@ -67,12 +67,13 @@ def learn_due(session: Session, state: EngineState) -> int:
         state.log_hash.add("learned", [row])
         move_answer(session, CountedAnswer.of(due), AnswerState.LEARNED)
         learned += 1
-        told.append(due)
+        if state.is_offered(due.label):  # one that was retired since teaches nothing
+            told.append(due)
         if time.monotonic() - began > ENOUGH:
             break
     if learned:
         state.count("learned", learned)
-        if wanted_by(state.config, "answer.learned"):
+        if told and wanted_by(state.config, "answer.learned"):
             emit(session, state, "answer.learned", _tell(session, state, told))
     state.due = next_due(session)
     return learned

@@ -150,3 +150,7 @@ class SchemeState:
         """All labels in the order of the pages."""
         self.labels: LabelSpace = config.labels
         """What labels are."""
+
+    def is_offered(self, label: int) -> bool:
+        """Whether people may choose a label, and the model learns it: a class that is not retired, or any set."""
+        return self.labels.are_sets or label in self.offered

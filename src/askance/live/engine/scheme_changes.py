@@ -25,7 +25,7 @@ from askance.live.engine.scheme import NOT_YET, Label, Scheme
 from askance.live.problems import Problem
 from askance.live.questions.states import AnswerState, AskState, one_of
 from askance.live.store.database import Session
-from askance.plural import format_count
+from askance.plural import conjugate, format_count
 
 LONGEST_LABEL = 200
 MOST_LABELS = 1_000
@@ -33,6 +33,7 @@ MOST_FIELDS = 1_000
 SAMPLE, WARM = 300, 50  # entries of the log that are played to tell how long all of it takes
 LATEST = 1_000  # events whose values are tried with a new kind
 HELD = f"SELECT count(*) FROM answers WHERE state = '{AnswerState.WAITING}' AND label = ?"
+LEARNED = f"SELECT label, count(*) FROM answers WHERE state = '{AnswerState.LEARNED}' GROUP BY label"
 IN_PLAY = one_of((AskState.OPEN, AskState.LEASED, AskState.PARKED))
 
 
@@ -137,13 +138,18 @@ def _place_of(scheme: Scheme, label: str) -> int:
 def _check_word(word: str, what: str) -> None:
     if not word.strip() or len(word) > LONGEST_LABEL or not word.isprintable():
         raise Problem("invalid", f"{what} must be 1 to {LONGEST_LABEL} printable characters, got {word[:40]!r}.")
+    if word != word.strip():
+        raise Problem("invalid", f"{what} must not begin or end with a blank, got {word[:40]!r}.")
 
 
 # --- what it does --------------------------------------------------------------------------------------------
 
 
-def find_effects(session: Session, config: Config, before: Scheme, after: Scheme) -> Effects:
-    """What it does to go from one scheme to another; ``config`` is that of now, with the store's own classes."""
+def find_effects(session: Session, config: Config, before: Scheme, after: Scheme, estimates: bool = True) -> Effects:
+    """What it does to go from one scheme to another; ``config`` is that of now, with the store's own classes.
+
+    How long that takes is told where it ``estimates``, for which some of the log is played, and may be compiled before.
+    """
     rebuilds = not after.makes_same_model(before)
     if rebuilds and config.model.load:
         raise Problem(
@@ -157,79 +163,105 @@ def find_effects(session: Session, config: Config, before: Scheme, after: Scheme
             "a stream of label sets keeps its classes and the kinds of its fields; export it, and import it into "
             "another that has others. Names can be changed.",
         )
-    sentences = [*_of_labels(session, before, after), *_of_fields(session, config, before, after)]
+    sentences = [*_of_labels(session, before, after), *_of_fields(session, before, after)]
     if not sentences:
         return Effects(["changes nothing"], False, 0.0)
     if not rebuilds:
         return Effects([*sentences, "leaves the model as it is"], False, 0.0)
     learner = make_learner(session, config, after)
-    seconds = _estimate(session, learner)
+    seconds = _estimate(session, learner) if estimates else 0.0
     sizes = len(before.classes), len(after.classes)
     form = "as one of two classes" if sizes[1] == 2 else f"as one of {sizes[1]} classes"
     form = f" {form} instead of {'two' if sizes[0] == 2 else sizes[0]}" if 2 in sizes and sizes[0] != sizes[1] else ""
-    sentences.append(
-        f"makes the model anew{form} from the log in {_duration(seconds)}, while the service goes on; nothing is lost"
-    )
+    how_long = f" in {_duration(seconds)}, while the service goes on" if estimates else ""
+    sentences.append(f"makes the model anew{form} from the log{how_long}; nothing is lost")
     return Effects(sentences, True, seconds)
 
 
+def count_learned(session: Session) -> dict[int, int]:
+    """The answers that a model made anew learns, by the places of their labels: those that were not taken back."""
+    return dict(session.all(LEARNED))
+
+
 def _of_labels(session: Session, before: Scheme, after: Scheme) -> list[str]:
-    answers: dict[int, int] = dict(session.all("SELECT label, count(*) FROM learned WHERE left_out = 0 GROUP BY label"))
+    answers = count_learned(session)
     events = int(session.value("SELECT count(*) FROM events") or 0)
     waiting = int(session.value(f"SELECT count(*) FROM asks WHERE state IN {IN_PLAY}") or 0)
     sentences = []
     for place, label in enumerate(after.labels):
         was = before.labels[place] if place < len(before.labels) else None
         if was is None:
+            got = "it" if events == 1 else "they"
             sentences.append(
                 f"adds the class {label.label!r}: the model begins with 0 answers of it, "
-                f"{format_count(events, 'event')} keep the prediction they got, and "
-                f"{format_count(waiting, 'open question')} get the new choice"
+                f"{format_count(events, 'event')} {conjugate(events, 'keep')} the prediction {got} got, and "
+                f"{format_count(waiting, 'open question')} {conjugate(waiting, 'get')} the new choice"
             )
         elif was.retired != label.retired:
-            said = format_count(answers.get(place, 0), "learned answer")
+            learned = answers.get(place, 0)
+            said = format_count(learned, "learned answer")
             if label.retired:
                 held = int(session.value(HELD, (place,)) or 0)
-                also = f" and {held:,} that wait{'s' if held == 1 else ''}" if held else ""
+                also = f" and {held:,} that {conjugate(held, 'wait')}" if held else ""
+                stay, teach = (conjugate(learned + held, verb) for verb in ("stay", "teach"))
                 sentences.append(
-                    f"retires {label.label!r}: it is no longer offered nor predicted; {said}{also} with it stay, as do "
-                    "the events, and teach the model nothing any more"
+                    f"retires {label.label!r}: it is no longer offered nor predicted; {said}{also} with it {stay}, as "
+                    f"do the events, and {teach} the model nothing any more"
                 )
             else:
-                sentences.append(f"offers {label.label!r} again: {said} with it teach the model again")
+                sentences.append(
+                    f"offers {label.label!r} again: {said} with it {conjugate(learned, 'teach')} the model again"
+                )
         if (was.shown if was else label.label) != label.shown:
             sentences.append(f"shows {label.label!r} as {label.shown!r}; programs go on calling it {label.label!r}")
     return sentences
 
 
-def _of_fields(session: Session, config: Config, before: Scheme, after: Scheme) -> list[str]:
-    sentences = []
-    for name in sorted({*before.fields, *after.fields}):
-        was, now = before.fields.get(name), after.fields.get(name)
-        if was != now:
-            old = f", where it was {was!r}" if was else ", where it was guessed"
-            new = f"reads the field {name!r} as {now!r}" if now else f"guesses the kind of the field {name!r}"
-            sentences.append(
-                new + old + (", and learns nothing from it" if now == IGNORE else _say_unfit(session, name, now))
-            )
-    return sentences
+def _of_fields(session: Session, before: Scheme, after: Scheme) -> list[str]:
+    changed = [
+        name for name in sorted({*before.fields, *after.fields}) if before.fields.get(name) != after.fields.get(name)
+    ]
+    if not changed:
+        return []
+    rows = session.all("SELECT fields FROM events ORDER BY seq DESC LIMIT ?", (LATEST,))
+    latest = [flatten(msgspec.json.decode(text)) for (text,) in rows]
+    return [_of_field(name, before.fields.get(name), after.fields.get(name), latest) for name in changed]
 
 
-def _say_unfit(session: Session, name: str, kind: str | None) -> str:
+def _of_field(name: str, was: str | None, now: str | None, latest: list[dict[str, Any]]) -> str:
+    """What it does to give a field another kind, by the latest events; of a name with others inside, to all of them."""
+    found = [
+        {key: value for key, value in event.items() if key == name or key.startswith(f"{name}.")} for event in latest
+    ]
+    found = [values for values in found if values]
+    what = (
+        f"the fields inside {name!r}"
+        if found and not any(name in values for values in found)
+        else f"the field {name!r}"
+    )
+    new = f"reads {what} as {now!r}" if now else f"guesses the kind of {what}"
+    sentence = new + (f", where it was {was!r}" if was else ", where it was guessed")
+    if now is None:
+        return sentence
+    if now == IGNORE:
+        sentence += ", and learns nothing from it"
+    if found:
+        return sentence + ("" if now == IGNORE else _say_unfit(name, now, found))
+    if not latest:
+        return sentence
+    which = "no event so far had" if len(latest) < LATEST else f"none of the last {LATEST:,} events had"
+    return f"{sentence}; {which} a field {name!r}"
+
+
+def _say_unfit(name: str, kind: str, found: list[dict[str, Any]]) -> str:
     """How many of the latest values a kind cannot take, if there are any."""
-    if kind is None:
-        return ""
-    features, values, unfit = RowFeatures({name: kind}), 0, 0
-    for (text,) in session.all("SELECT fields FROM events ORDER BY seq DESC LIMIT ?", (LATEST,)):
-        flat = flatten(msgspec.json.decode(text))
-        of_field = {key: value for key, value in flat.items() if key == name or key.startswith(f"{name}.")}
-        values += bool(of_field)
-        unfit += features.plan(of_field).error is not None
+    features = RowFeatures({name: kind})
+    unfit = sum(features.plan(values).error is not None for values in found)
     if not unfit:
         return ""
     return (
-        f"; of the last {format_count(values, 'event')} with it, {unfit:,} have none that is a {kind}, which counts as "
-        "missing, and new ones like them go to the quarantine"
+        f"; of the last {format_count(len(found), 'event')} with it, {unfit:,} {conjugate(unfit, 'have')} none that is "
+        f"a {kind}, which counts as missing, and new ones like them go to the quarantine"
     )
 
 

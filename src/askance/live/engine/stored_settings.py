@@ -144,7 +144,8 @@ def _say_edits(session: Session, config: Config, model: ModelSettings, scheme: S
         part for part in ("classes" if edits.changes_classes else "", "fields" if edits.fields else "") if part
     )
     try:
-        effects = find_effects(session, replace(config, model=model), scheme, apply_change(scheme, edits))
+        now, after = replace(config, model=model), apply_change(scheme, edits)
+        effects = find_effects(session, now, scheme, after, estimates=False)  # at once, without the compiler
     except Problem as problem:
         raise StartError(f"the {changed} changed in the settings, which cannot be: {problem.detail}") from None
     title = session.value("SELECT value FROM meta WHERE name = 'title'")

@@ -22,8 +22,9 @@ from askance.live.exchange.export import as_item_again, begins_as_our_csv, is_ou
 from askance.live.exchange.received import ReceivedEvent, as_json, read_event
 from askance.live.http.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
 from askance.live.problems import Problem, attempt
-from askance.live.questions.labels import class_of, give_label
+from askance.live.questions.labels import give_label
 from askance.live.questions.states import AnswerOutcome
+from askance.live.questions.submissions import refuse_retired
 from askance.live.store.database import Session
 from askance.stream.buffer import BYTE_ORDER_MARK
 from askance.stream.encoding import recode
@@ -127,12 +128,24 @@ def _keep(session: Session, state: EngineState, source: str, labels: list[Given]
 
 def _place(state: EngineState, label: Any) -> int:
     is_padded = isinstance(label, str) and label not in state.place_of
-    return class_of(state, label.strip() if is_padded else label)
+    try:
+        return state.labels.read(label.strip() if is_padded else label)
+    except Problem as problem:
+        if state.labels.are_sets or not isinstance(label, str):
+            raise
+        raise Problem(
+            problem.code,
+            f"{problem.detail.removesuffix('.')}; add it with 'askance classes add', or begin a store with all of them "
+            "('askance init --classes ...').",
+            field="label",
+        ) from None
 
 
 def _written(state: EngineState, label: Any) -> str:
     """A label as one text, which ``_place`` reads."""
-    shown = state.labels.show(_place(state, label))
+    place = _place(state, label)
+    refuse_retired(state, place)
+    shown = state.labels.show(place)
     return shown if isinstance(shown, str) else as_json(shown)
 
 

@@ -91,20 +91,29 @@ def is_task(value: dict[str, Any]) -> bool:
 
 
 def as_event(task: dict[str, Any]) -> dict[str, Any]:
-    """A task as an event: its data, and the first choice of its annotations that were not cancelled."""
+    """A task as an event: its data, and the choice of the first of its annotations that was not cancelled; for label
+    sets, all choices."""
     data, meta, number = task.get("data"), task.get("meta"), task.get("id")
     known = meta.get("askance") if isinstance(meta, dict) else None
     ours = known if isinstance(known, dict) else {}
     made = f"task-{number}" if number is not None else None
     fields = {name: value for name, value in data.items() if name != SHOWN} if isinstance(data, dict) else {}
-    chosen = list(choices_of(task.get("annotations") or task.get("completions")))
+    given = task.get("annotations") or task.get("completions")
+    chosen = list(choices_of(given))
+    first = next(filter(None, (list(choices_of([one])) for one in (given if isinstance(given, list) else []))), [])
     return {
         "id": ours.get("id", made),
         "fields": fields,
         "time": ours.get("time"),
-        "label": chosen[0] if chosen else None,
+        "label": one_of_them(first) if first else None,
         "label_set": chosen or None,
     }
+
+
+def one_of_them(chosen: list[str]) -> str | list[str]:
+    """The choice of an annotation, for a stream whose events have one class: several are left as they are, since none
+    of them is the class."""
+    return chosen[0] if len(set(chosen)) == 1 else chosen
 
 
 def choices_of(annotations: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -62,7 +63,7 @@ ROUTES: list[Route] = []
 
 
 def route(method: str, path: str, scope: str | None, **more: Any) -> Callable[[Handler], Handler]:
-    """Say which request a function answers; the first line of its docstring is the summary.
+    """Say which request a function answers; the first paragraph of its docstring is the summary.
 
     It is called with the service, the request, and what it has parameters for, read and checked as their types say:
     each name in the path, ``query`` (a ``QueryString``), and ``body`` (a ``RequestBody``, ``Items`` of one, or bytes).
@@ -71,7 +72,7 @@ def route(method: str, path: str, scope: str | None, **more: Any) -> Callable[[H
     """
 
     def register(handler: Handler) -> Handler:
-        summary = (handler.__doc__ or "").strip().splitlines()[0]
+        summary = " ".join(inspect.cleandoc(handler.__doc__ or "").split("\n\n")[0].split())
         hints = get_type_hints(handler, include_extras=True)
         parts = {name: hints[name] for name in _PART.findall(path)}
         query, body, given = hints.get("query"), hints.get("body"), hints["return"]

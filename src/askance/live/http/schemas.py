@@ -13,9 +13,10 @@ Responses are TypedDicts beside the routes that give them: mypy checks them, and
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -160,9 +161,32 @@ def _explain(kind: Any, given: Any, strict: bool) -> Problem:
         try:
             msgspec.convert(given[field.name], field.type, strict=strict, dec_hook=_read_checked)
         except msgspec.ValidationError:
-            sentence = f"{field.name!r} must be {words}; got {_show(given[field.name])}."
+            where, wanted, value = _find_wrong(repr(field.name), field.type, given[field.name], strict)
+            sentence = f"{where} must be {in_words(schema_of(wanted))}; got {_show(value)}."
             return Problem(_code(field.type), sentence, field=field.name)
     return Problem("invalid", f"expected {such_as(kind)}.")
+
+
+def _find_wrong(where: str, kind: Any, given: Any, strict: bool) -> tuple[str, Any, Any]:
+    """Which part of a value is wrong, in words, its type, and what it is: the first bad entry of a list or an object of
+    entries that are not too many, or all of it."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    origin, inner = get_origin(bare), get_args(bare)
+    entries: list[tuple[str, Any, Any]] = []
+    if origin is list and isinstance(given, list):
+        entries = [(f"entry {place:,} of {where}", inner[0], value) for place, value in enumerate(given, 1)]
+    elif origin is dict and isinstance(given, dict):
+        for name, value in given.items():
+            entries.append((f"each name in {where}", inner[0], name))
+            entries.append((f"{name[:SHOWN_OF_NAME]!r} in {where}", inner[1], value))
+    limits = schema_of(kind)
+    most = limits.get("maxItems") or limits.get("maxProperties") or math.inf
+    for entry in entries if entries and len(given) <= most else ():
+        try:
+            msgspec.convert(entry[2], entry[1], strict=strict, dec_hook=_read_checked)
+        except msgspec.ValidationError:
+            return _find_wrong(*entry, strict)
+    return where, kind, given
 
 
 def such_as(kind: Any) -> str:
@@ -177,7 +201,8 @@ def _code(kind: Any) -> str:
 
 def _show(value: Any) -> str:
     if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else f"a list of {len(value):,}"
+        of = f" of {len(value):,}" if value or isinstance(value, list) else ""
+        return ("an object" if isinstance(value, dict) else "a list") + of
     if isinstance(value, str):
         return repr(value) if len(value) <= SHOWN else f"a text of {len(value):,} characters"
     return json.dumps(value)[:SHOWN]
@@ -242,7 +267,10 @@ def in_words(schema: Schema) -> str:
     if "maximum" in schema:
         words += f" from {schema['minimum']:,} to {schema['maximum']:,}"
     if "maxLength" in schema:
-        words += f" of at most {schema['maxLength']:,} characters"
+        least = schema.get("minLength", 0)
+        words += f" of {f'{least:,} to' if least else 'at most'} {schema['maxLength']:,} characters"
     if "maxItems" in schema:
         words += f" of at most {schema['maxItems']:,}, each {in_words(schema['items'])}"
+    if "maxProperties" in schema:
+        words += f" of at most {schema['maxProperties']:,}, each {in_words(schema['additionalProperties'])}"
     return words

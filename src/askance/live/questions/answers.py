@@ -34,7 +34,7 @@ from askance.live.questions.states import (
     SkipOutcome,
     SkipReason,
 )
-from askance.live.questions.submissions import Submission, find_repeated, store
+from askance.live.questions.submissions import Submission, find_repeated, refuse_retired, store
 from askance.live.questions.transitions import move_ask
 from askance.live.store.database import Session
 from askance.live.store.schema import SetAsideRow
@@ -51,6 +51,8 @@ def answer(
     """
     if (before := find_repeated(session, given)) is not None:
         return before
+    assert given.label is not None
+    refuse_retired(state, given.label)
     ask = find(session, number)
     if ask.wanted > 1:
         return vote(session, state, annotator, ask, given)

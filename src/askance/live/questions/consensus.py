@@ -5,10 +5,10 @@ consensus is the label of more than half of them:
 
     n(label) > n / 2
 
-It is stored as an answer of its own, which is learned as any other. Where no label has so many votes the question is
-disputed, until somebody with the scope ``review`` labels its event; that word stands, whatever the votes are. Until
-then the consensus follows the votes: whoever corrects or takes back theirs may change it, begin a dispute, or open the
-question again.
+It is stored as an answer of its own, which is learned as any other. Where no label has so many votes, or one that was
+retired since, the question is disputed, until somebody with the scope ``review`` labels its event; that word stands,
+whatever the votes are. Until then the consensus follows the votes: whoever corrects or takes back theirs may change it,
+begin a dispute, or open the question again.
 
 Every function runs inside a transaction.
 """
@@ -126,6 +126,8 @@ def settle(session: Session, state: EngineState, ask: Ask) -> bool:
         standing = None
     if not is_complete:
         return False
+    if agreed is not None and standing is None and not state.is_offered(agreed):
+        agreed = None  # retired since
     now = find(session, ask.id)
     if now.state == AskState.CLOSED and list_bad_data_reports(session, now):
         return True

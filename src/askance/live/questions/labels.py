@@ -13,7 +13,14 @@ from askance.live.problems import Problem
 from askance.live.questions.corrections import VALID_OF_EVENT, list_bad_data_reports, need_review, remember, take_back
 from askance.live.questions.queue import Ask, count_votes, find
 from askance.live.questions.states import KEPT, AnswerKind, AnswerOutcome, AnswerState, AskState, one_of
-from askance.live.questions.submissions import BY_EVENT, Submission, find_response, new_name, store
+from askance.live.questions.submissions import (
+    BY_EVENT,
+    Submission,
+    find_response,
+    new_name,
+    refuse_retired,
+    store,
+)
 from askance.live.questions.transitions import move_ask
 from askance.live.store.database import Session
 from askance.live.store.rows import Query
@@ -36,9 +43,7 @@ SAID_BEFORE = (
 def class_of(state: EngineState, label: Any) -> int:
     """A class that people may choose, by its place; or a set of them."""
     place = state.labels.read(label)
-    if not state.labels.are_sets and place not in state.offered:
-        known = ", ".join(state.config.classes[:20])
-        raise Problem("retired_label", f"the class {label!r} is retired; choose one of {known}.", field="label")
+    refuse_retired(state, place)
     return place
 
 
@@ -66,6 +71,8 @@ def give_label(
         if (known := find_response(session, identifier, digest, otherwise)) is not None:
             return {**known, "duplicate": True}
     valid = VALID_OF_EVENT.one(session, (event,))
+    if valid is None or valid.label != place:
+        refuse_retired(state, place)  # what is held already may be said again
     status = AnswerState.WAITING
     called_bad = list_bad_data_reports(session, find(session, ask)) if ask and valid is None else []
     before: list[dict[str, Any]] = []

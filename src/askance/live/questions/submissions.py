@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from askance.live.clock import iso
+from askance.live.engine.label_space import name_some
 from askance.live.engine.state import EngineState
 from askance.live.problems import Problem
 from askance.live.questions.states import BY_ONE, AnswerKind, AnswerState
@@ -65,6 +66,15 @@ def find_repeated(session: Session, given: Submission) -> dict[str, Any] | None:
     """What was answered to the same answer_id before, if it came before."""
     otherwise = f"the answer_id {given.id!r} was used for another answer; make a new one."
     return find_response(session, given.id, given.digest, otherwise)
+
+
+def refuse_retired(state: EngineState, label: int) -> None:
+    """Refuse a class that is no longer offered; to be called once what came before is known not to come again."""
+    if not state.is_offered(label):
+        known = name_some(state.config.classes)
+        raise Problem(
+            "retired_label", f"the class {state.labels.show(label)!r} is retired; choose one of {known}.", field="label"
+        )
 
 
 def store(

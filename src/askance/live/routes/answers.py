@@ -15,7 +15,7 @@ from askance.live.http.routing import Items, Request, do_in_turn, route
 from askance.live.http.schemas import NEWEST, ClassName, Name, Paging, RequestBody
 from askance.live.problems import Problem, attempt
 from askance.live.questions import undo as undoing
-from askance.live.questions.labels import class_of, give_label
+from askance.live.questions.labels import give_label
 from askance.live.questions.states import TAKEN_BACK, AnswerKind, AnswerOutcome, AnswerState, UndoOutcome
 from askance.live.routes.asks import Question
 from askance.live.service import Service
@@ -165,7 +165,7 @@ def _label_all(
     session: Session, state: EngineState, items: list[NewLabel | Problem], source: str, may_review: bool
 ) -> list[dict[str, Any] | Problem]:
     def label(item: NewLabel) -> dict[str, Any]:
-        place, identifier = class_of(state, item.label), item.label_id.value if item.label_id else None
+        place, identifier = state.labels.read(item.label), item.label_id.value if item.label_id else None
         return give_label(session, state, source, item.event.value, place, identifier, item.replace, may_review)
 
     return [attempt(label, item) for item in items]

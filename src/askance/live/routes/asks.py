@@ -14,7 +14,6 @@ from askance.live.exchange.received import digest_of
 from askance.live.http.routing import Request, route
 from askance.live.http.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
 from askance.live.questions import answers, queue
-from askance.live.questions.labels import class_of
 from askance.live.questions.states import AnswerOutcome, ReleaseOutcome, SkipOutcome, SkipReason
 from askance.live.questions.submissions import Submission
 from askance.live.service import Service
@@ -140,7 +139,7 @@ async def answer(service: Service, request: Request, ask: AskNumber, body: GiveA
         about = await service.read(lambda session: queue.find_asked_labels(session, ask))
         label = labels.read_about(body.label, known_of(about))
     else:
-        label = class_of(service.engine.state, body.label)
+        label = labels.read(body.label)
     supersedes = body.supersedes.value if body.supersedes else None
     digest = digest_of([name, ask, body.label, supersedes])
     given = Submission(body.answer_id.value, digest, body.token, label, None, body.ms, body.comment, supersedes)

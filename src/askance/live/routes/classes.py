@@ -30,7 +30,10 @@ from askance.live.store.database import Session
 LONGEST_FIELD = 1_000
 Word = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL)]
 FieldName = Annotated[str, Meta(min_length=1, max_length=LONGEST_FIELD)]
-Kind = Literal["number", "category", "text", "date", "ignore", "time"]
+Kind = Annotated[
+    Literal["number", "category", "text", "date", "ignore", "time"] | None,
+    Meta(title=f"one of {', '.join(KINDS)}, or null for a guess"),
+]
 Words = Annotated[list[Word], Meta(max_length=MOST_LABELS)]
 
 KnownClass = TypedDict("KnownClass", {"label": str, "name": str, "retired": bool, "added": bool, "answers": int})
@@ -66,7 +69,7 @@ class ClassesChange(RequestBody):
     )
     restore: Annotated[Words, Meta(description="Retired classes that are offered again.")] = field(default_factory=list)
     fields: Annotated[
-        Annotated[dict[FieldName, Kind | None], Meta(max_length=MOST_FIELDS)],
+        Annotated[dict[FieldName, Kind], Meta(max_length=MOST_FIELDS)],
         Meta(description="Kinds by field; null: guessed from its values."),
     ] = field(default_factory=dict)
     dry_run: Annotated[bool, Meta(description="Only say what it would do.")] = False

@@ -12,12 +12,11 @@ from askance.errors import InvalidInput
 from askance.live.engine.quarantine_state import is_quarantined
 from askance.live.engine.state import EngineState
 from askance.live.exchange.annotations import annotate, read_number, withdraw
-from askance.live.exchange.label_studio import as_event, as_prediction, choices_of, labeling_config
+from askance.live.exchange.label_studio import as_event, as_prediction, choices_of, labeling_config, one_of_them
 from askance.live.exchange.received import read_event
 from askance.live.http.routing import Request, json_response, route
 from askance.live.http.schemas import OtherBody
 from askance.live.problems import Problem
-from askance.live.questions.labels import class_of
 from askance.live.service import Service
 
 MOST_TASKS, MOST_DELETED = 1_000, 10_000
@@ -114,7 +113,7 @@ async def label_studio_webhook(service: Service, request: Request, body: LabelSt
     chosen, state = list(choices_of([body.annotation])), service.engine.state
     if not chosen:
         return await _withdraw(service, request, [body.annotation])
-    place, user = class_of(state, chosen if state.labels.are_sets else chosen[0]), request.user
+    place, user = state.labels.read(chosen if state.labels.are_sets else one_of_them(chosen)), request.user
     item = as_event(body.task)
     given = {name: item[name] for name in ("id", "fields", "time") if item[name] is not None}
     event = read_event(given, service.config.server.event_bytes)

@@ -51,6 +51,14 @@ export class Deck {
     this.#changed();
   }
 
+  // One more question, behind the one on the table, which somebody may be reading.
+  putNext(ask) {
+    const others = this.asks.filter((other) => other.id !== ask.id);
+    this.asks = [...others.slice(0, 1), ask, ...others.slice(1)];
+    this.empty = null;
+    this.#changed();
+  }
+
   drop(ids) {
     const before = this.asks.length;
     this.asks = this.asks.filter((ask) => !ids.includes(ask.id));

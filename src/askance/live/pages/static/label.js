@@ -18,6 +18,7 @@ import { writeAll } from "./written.js";
 const TOO_FAST = 80; // ms: no one reads a question in less, so the key bounced
 const TOO_FAST_CLICK = 350; // ms: the second half of a double click
 const SAID_BEFORE = "already_answered"; // the code of that problem
+const WRONG = 422; // the status of a request that is wrong in itself, such as a label that is retired
 const LOOK = 15_000; // ms between looks for other classes, while a question lies on the table
 const SKIPS = { unsure: "Unsure", bad_data: "Bad data", later: "Later" };
 
@@ -105,13 +106,17 @@ async function learnClasses() {
   shelf.put(`askance:me:${root}`, known);
   const before = classes;
   if (!useClasses(known)) return;
-  for (const ask of deck?.asks ?? []) if (ask.suggestion && !classes.includes(ask.suggestion.label)) ask.suggestion = null;
+  for (const ask of deck?.asks ?? []) forgetRetired(ask);
   choices.show(shown);
   const list = (labels) => labels.map(nameOf).join(", ");
   const added = classes.filter((label) => !before.includes(label));
   const gone = before.filter((label) => !classes.includes(label));
   const words = [added.length && `New: ${list(added)}.`, gone.length && `No longer offered: ${list(gone)}.`].filter(Boolean);
   toast(`The classes have changed. ${words.join(" ")}`.trim());
+}
+
+function forgetRetired(ask) {
+  if (ask.suggestion && !areSets && !classes.includes(ask.suggestion.label)) ask.suggestion = null;
 }
 
 function tellKeys() {
@@ -212,8 +217,19 @@ function onResult(entry, response, problem) {
   if (!deck?.current) deck?.look(); // what the service said before it had this answer no longer holds
   if (!problem) return history.set(entry.id, response.outcome === "extra" ? "extra" : "saved");
   const words = SAID_BEFORE === problem.code ? "you gave another answer to this question elsewhere, which holds" : problem.message;
-  history.set(entry.id, "refused", words);
+  const isTakenBack = outbox.cancel(`undo-${entry.id}`); // there is nothing to undo
+  const refused = history.set(entry.id, "refused", words);
+  if (refused?.ask && !isTakenBack) onRefused(refused, problem);
   toast(`An answer was refused: ${words}`);
+}
+
+// It counts for nothing. Where it was the answer that was wrong, the question comes back, behind the one on the table.
+function onRefused(entry, problem) {
+  answered = Math.max(0, answered - 1);
+  if (history.entries[0] === entry) say(`Not saved: ${inWords(entry.label) || SKIPS[entry.reason]}`);
+  if (problem.status !== WRONG) return;
+  forgetRetired(entry.ask);
+  deck.putNext(entry.ask);
 }
 
 function onUndone(entry, response, problem) {
