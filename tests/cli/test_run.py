@@ -129,7 +129,7 @@ def test_auto_gets_its_objective_and_costs_from_the_command_line(tmp_path: Path)
     rng = np.random.default_rng(0)
     y = (rng.random(3_000) < 0.2).astype(int)
     np.savez(tmp_path / "events.npz", X=rng.normal(size=(3_000, 4)) + y[:, None], y=y)
-    words = [str(tmp_path / "events.npz"), "-a", "auto", "--rate", "0.05"]
+    words = [str(tmp_path / "events.npz"), "-a", "auto", "--rate", "0.05", "--seed", "1"]
     by_cost, by_accuracy = found(*words, "--costs", "fn=20,fp=1"), found(*words, "--objective", "accuracy")
     assert by_cost["parameters"] == {"objective": "cost", "costs": {"fn": 20.0, "fp": 1.0}}
     assert by_accuracy["parameters"] == {"objective": "accuracy"}

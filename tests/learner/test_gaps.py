@@ -68,7 +68,7 @@ def test_every_way_into_a_classifier_agrees(algorithm, options):
         assert decision.margin == pair.margin == expected.margin[number]
         assert decision.asked == pair.asked == expected.asked[number]
         if decision.asked:
-            single.tell(x, label)
+            single.tell(x, label, weight=decision.weight)
             sparse.tell(y=label, ticket=pair.ticket)
     np.testing.assert_array_equal(single.coef_, whole.coef_)
     np.testing.assert_array_equal(sparse.predict(WITH_NAN), whole.predict(WITH_ZEROS))

@@ -113,12 +113,20 @@ def choice(word, **more):
 
 def test_a_cancelled_annotation_is_no_label_and_a_task_needs_none():
     task = {"id": 7, "data": {"text": "x"}, "annotations": [choice("spam", was_cancelled=True), choice("ham")]}
-    assert as_item(task) == {"id": "task-7", "fields": {"text": "x"}, "time": None, "label": "ham"}
+    assert as_item(task) == {
+        "id": "task-7",
+        "fields": {"text": "x"},
+        "time": None,
+        "label": "ham",
+        "label_set": ["ham"],
+    }
     assert as_item({**task, "annotations": task["annotations"][:1]})["label"] is None
     assert as_item({**task, "annotations": [choice("spam", was_cancelled=False)]})["label"] == "spam"
     bare = {"id": 8, "data": {"text": "y"}}
     for given in (bare, {**bare, "predictions": [choice("spam")]}, {**bare, "meta": {}}):
-        assert as_item(given) == {"id": "task-8", "fields": {"text": "y"}, "time": None, "label": None}
+        assert as_item(given) == {
+            "id": "task-8", "fields": {"text": "y"}, "time": None, "label": None, "label_set": None,
+        }  # fmt: skip
     own = {"id": 9, "data": {"text": "z"}, "size": 3, "label": "ham"}
     assert as_item(own)["fields"] == {"data": {"text": "z"}, "size": 3}
 
