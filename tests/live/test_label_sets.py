@@ -160,6 +160,66 @@ def test_labels_by_event_are_whole_sets_or_some_of_the_labels(start):
     assert replaced.json()["label"] == ["sports"]
 
 
+def test_what_is_said_of_some_labels_is_added_to_what_is_known(start, store):
+    service = start(store)
+    send(service, 2)
+
+    def say(label, **options):
+        found = service.post("/v1/labels", {"event": "e0", "label": label, **options})
+        return found.json().get("code") or found.json()["label"]
+
+    assert say({"sports": True}) == {"sports": True}
+    assert say({"politics": True}) == {"politics": True, "sports": True}
+    assert say({"sports": True}) == {"politics": True, "sports": True}  # as is known already
+    assert say({"sports": False}) == "already_labeled"
+    assert say({"sports": False, "money": True}) == "already_labeled"
+    assert labels_of(service)["e0"] == {"politics": True, "sports": True}
+    assert say(["politics", "sports"]) == ["politics", "sports"]  # the whole set agrees, and says no of money
+    assert say({"money": False}) == ["politics", "sports"]
+    assert say({"sports": False}, replace=True) == ["politics"]
+    assert say(["money"]) == "already_labeled"
+    service.wait_until_idle()
+    assert service.stats()["labels"]["total"] == 1
+    for label in ({"money": True}, {"sports": False}):
+        done = service.post("/v1/review/correct", {"events": ["e0", "e1"], "label": label, "reason": "it is"}).json()
+        assert (done["done"], done["errors"]) == (2, 0)
+    known = labels_of(service)
+    assert known == {"e0": ["money", "politics"], "e1": {"money": True, "sports": False}}
+    service.wait_until_idle()
+    before = service.stats()["labels"]["per_class"]
+    assert before == {"sports": 0, "politics": 1, "money": 2}
+    service.stop()
+    service.run("rebuild")
+    assert service.run("doctor").returncode == 0
+    service.start()
+    assert labels_of(service) == known
+
+
+def test_an_answer_and_labels_that_agree_with_it_need_no_replace(start):
+    """As the guide shows them, one after the other."""
+    service = start(asking={"rate": 1.0})
+    send(service, 1)
+    (ask,) = service.next()
+    assert service.answer(ask, {"politics": True}).json()["label"] == {"politics": True}
+    for label in (["politics", "sports"], {"money": False}):
+        found = service.post("/v1/labels", {"event": "e0", "label": label})
+        assert (found.status_code, found.json()["label"]) == (200, ["politics", "sports"])
+
+
+def test_others_may_add_to_a_label_and_only_reviewers_contradict_it(start, store):
+    service = start(store)
+    send(service, 1)
+    secrets = service.tokens(ana="label read", ben="label read")
+    ana, ben = (service.as_user(secrets[name]) for name in ("ana", "ben"))
+    assert ana.post("/v1/labels", json={"event": "e0", "label": {"sports": True}}).status_code == 200
+    added = ben.post("/v1/labels", json={"event": "e0", "label": {"money": True}})
+    assert added.json()["label"] == {"money": True, "sports": True}
+    denied = ana.post("/v1/labels", json={"event": "e0", "label": {"money": False}, "replace": True})
+    assert (denied.status_code, denied.json()["code"]) == (403, "forbidden")
+    again = ben.post("/v1/labels", json={"event": "e0", "label": {"money": True}})
+    assert again.json() == {**added.json(), "duplicate": True}
+
+
 @pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.parquet"])
 def test_what_is_exported_comes_in_again(start, name):
     service = start(asking={"rate": 0.3, "audit": 0.0})
