@@ -67,6 +67,7 @@ def test_events_are_predicted_asked_about_answered_and_learned(start, store):
         label: sum(label in ask["about"] and label in truth[ask["event"]["id"]] for ask in asked) for label in LABELS
     }
     assert stats["labels"]["per_class"] == yes
+    assert {one["label"]: one["answers"] for one in service.get("/v1/classes").json()["classes"]} == yes
     sets = stats["label_sets"]
     assert sets["micro_f1"]["low"] <= sets["micro_f1"]["estimate"] <= sets["micro_f1"]["high"]
     assert 0.5 < sets["macro_f1"] <= 1.0
