@@ -328,6 +328,33 @@ def test_label_studio_has_several_choices(start):
     assert labels_of(other) == {"task-1": ["money", "sports"]}
 
 
+def test_label_studio_tells_the_empty_set_from_an_unknown_one(start):
+    service = start()
+    send(service, 2)
+    service.post("/v1/labels", {"event": "e0", "label": []})
+    tasks = service.get("/v1/export.label-studio.json").json()
+    other = start()
+    done = other.client.post("/v1/import", content=json.dumps(tasks)).json()
+    assert (done["events"], done["labels"], done["errors"]) == (2, 1, 0)
+    assert labels_of(other) == {"e0": [], "e1": None}
+
+    def annotate(number, chosen, action="ANNOTATION_CREATED"):
+        task = {"id": number, "data": {"text": "a goal for the bank"}}
+        results = [{"type": "choices", "from_name": "label", "to_name": "event", "value": {"choices": chosen}}]
+        annotation = {"id": number, "result": [] if chosen is None else results}
+        body = {"action": action, "task": task, "annotation": annotation}
+        return service.post("/label-studio/webhook", body).json()["outcome"]
+
+    assert annotate(8, []) == "accepted"
+    assert labels_of(service)["task-8"] == []
+    assert annotate(8, ["money"], "ANNOTATION_UPDATED") == "accepted"
+    assert annotate(8, [], "ANNOTATION_UPDATED") == "accepted"
+    assert labels_of(service)["task-8"] == []
+    assert annotate(8, None, "ANNOTATION_UPDATED") == "withdrawn"
+    assert labels_of(service)["task-8"] is None
+    assert annotate(9, None) == "ignored"
+
+
 def test_predict_stores_nothing(start):
     service = start()
     found = service.post("/v1/predict", {"fields": {"text": "a goal"}}).json()
