@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.cli.here import complaint, here
 from tests.live.members import Members
 from tests.live.test_label_set_learner import events
 
@@ -265,6 +266,21 @@ def test_a_csv_file_has_its_labels_with_a_separator_between(start):
     assert "4 events and 3 labels taken in" in done.stdout
     service.start()
     assert labels_of(service) == {"1": ["money", "sports"], "2": ["politics"], "3": [], "4": None}
+
+
+def test_a_class_with_the_separator_in_it_is_refused(start, tmp_path):
+    init = ["init", "--classes", "a;b,c"]
+    said = complaint(*init, "--label-sets", cwd=tmp_path)
+    assert "the class 'a;b' contains ';', which stands between the labels of a set" in said
+    assert not any(tmp_path.glob("askance.*"))
+    assert here(*init, cwd=tmp_path).returncode == 0  # no separator is needed for single labels
+    service = start()
+    service.stop()
+    text = service.config.read_text()
+    service.config.write_text('label_separator = "ort"\n' + text)
+    done = service.run("serve", check=False)
+    assert done.returncode != 0
+    assert "the class 'sports' contains 'ort'" in done.stderr
 
 
 def test_review_finds_and_corrects_sets(start, store):
