@@ -7,6 +7,10 @@ from tests.cli.here import complaint, here
 from tests.live.members import Members
 from tests.live.test_label_set_learner import events
 
+from askance.live.http.schemas import read
+from askance.live.problems import Problem
+from askance.live.routes.answers import NewLabel
+
 LABELS = ["sports", "politics", "money"]  # in the order of the pages; the model sorts them
 ORDER = sorted(LABELS)
 
@@ -160,6 +164,14 @@ def test_labels_by_event_are_whole_sets_or_some_of_the_labels(start):
     assert other.json()["code"] == "already_labeled"
     replaced = service.post("/v1/labels", {"event": "e0", "label": ["sports"], "replace": True})
     assert replaced.json()["label"] == ["sports"]
+
+
+@pytest.mark.parametrize("label", [[1], [["sports"]], {"sports": "yes"}, {"sports": None}, 3, None])
+def test_what_is_no_label_set_is_told_what_may_be_one(label):
+    with pytest.raises(Problem) as caught:
+        read(NewLabel, {"event": "a", "label": label})
+    assert caught.value.code == "unknown_label"
+    assert "in a stream of label sets a list of them or an object of true and false; got" in caught.value.detail
 
 
 def test_what_is_said_of_some_labels_is_added_to_what_is_known(start, store):
