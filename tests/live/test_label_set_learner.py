@@ -252,7 +252,7 @@ def test_an_answer_is_about_the_labels_that_were_asked():
 def test_a_class_is_its_place():
     space = OneClass(["ham", "spam"], {"ham": 0, "spam": 1}, ["ham", "spam"])
     assert space.show(space.read("spam")) == "spam"
-    with pytest.raises(Problem, match="must be one of ham, spam"):
+    with pytest.raises(Problem, match="must be one alone of ham, spam"):
         space.read(["spam"])
 
 
