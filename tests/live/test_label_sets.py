@@ -3,8 +3,13 @@
 import json
 
 import pytest
+from tests.cli.here import complaint, here
 from tests.live.members import Members
 from tests.live.test_label_set_learner import events
+
+from askance.live.http.schemas import read
+from askance.live.problems import Problem
+from askance.live.routes.answers import NewLabel
 
 LABELS = ["sports", "politics", "money"]  # in the order of the pages; the model sorts them
 ORDER = sorted(LABELS)
@@ -67,6 +72,7 @@ def test_events_are_predicted_asked_about_answered_and_learned(start, store):
         label: sum(label in ask["about"] and label in truth[ask["event"]["id"]] for ask in asked) for label in LABELS
     }
     assert stats["labels"]["per_class"] == yes
+    assert {one["label"]: one["answers"] for one in service.get("/v1/classes").json()["classes"]} == yes
     sets = stats["label_sets"]
     assert sets["micro_f1"]["low"] <= sets["micro_f1"]["estimate"] <= sets["micro_f1"]["high"]
     assert 0.5 < sets["macro_f1"] <= 1.0
@@ -160,6 +166,74 @@ def test_labels_by_event_are_whole_sets_or_some_of_the_labels(start):
     assert replaced.json()["label"] == ["sports"]
 
 
+@pytest.mark.parametrize("label", [[1], [["sports"]], {"sports": "yes"}, {"sports": None}, 3, None])
+def test_what_is_no_label_set_is_told_what_may_be_one(label):
+    with pytest.raises(Problem) as caught:
+        read(NewLabel, {"event": "a", "label": label})
+    assert caught.value.code == "unknown_label"
+    assert "in a stream of label sets a list of them or an object of true and false; got" in caught.value.detail
+
+
+def test_what_is_said_of_some_labels_is_added_to_what_is_known(start, store):
+    service = start(store)
+    send(service, 2)
+
+    def say(label, **options):
+        found = service.post("/v1/labels", {"event": "e0", "label": label, **options})
+        return found.json().get("code") or found.json()["label"]
+
+    assert say({"sports": True}) == {"sports": True}
+    assert say({"politics": True}) == {"politics": True, "sports": True}
+    assert say({"sports": True}) == {"politics": True, "sports": True}  # as is known already
+    assert say({"sports": False}) == "already_labeled"
+    assert say({"sports": False, "money": True}) == "already_labeled"
+    assert labels_of(service)["e0"] == {"politics": True, "sports": True}
+    assert say(["politics", "sports"]) == ["politics", "sports"]  # the whole set agrees, and says no of money
+    assert say({"money": False}) == ["politics", "sports"]
+    assert say({"sports": False}, replace=True) == ["politics"]
+    assert say(["money"]) == "already_labeled"
+    service.wait_until_idle()
+    assert service.stats()["labels"]["total"] == 1
+    for label in ({"money": True}, {"sports": False}):
+        done = service.post("/v1/review/correct", {"events": ["e0", "e1"], "label": label, "reason": "it is"}).json()
+        assert (done["done"], done["errors"]) == (2, 0)
+    known = labels_of(service)
+    assert known == {"e0": ["money", "politics"], "e1": {"money": True, "sports": False}}
+    service.wait_until_idle()
+    before = service.stats()["labels"]["per_class"]
+    assert before == {"sports": 0, "politics": 1, "money": 2}
+    service.stop()
+    service.run("rebuild")
+    assert service.run("doctor").returncode == 0
+    service.start()
+    assert labels_of(service) == known
+
+
+def test_an_answer_and_labels_that_agree_with_it_need_no_replace(start):
+    """As the guide shows them, one after the other."""
+    service = start(asking={"rate": 1.0})
+    send(service, 1)
+    (ask,) = service.next()
+    assert service.answer(ask, {"politics": True}).json()["label"] == {"politics": True}
+    for label in (["politics", "sports"], {"money": False}):
+        found = service.post("/v1/labels", {"event": "e0", "label": label})
+        assert (found.status_code, found.json()["label"]) == (200, ["politics", "sports"])
+
+
+def test_others_may_add_to_a_label_and_only_reviewers_contradict_it(start, store):
+    service = start(store)
+    send(service, 1)
+    secrets = service.tokens(ana="label read", ben="label read")
+    ana, ben = (service.as_user(secrets[name]) for name in ("ana", "ben"))
+    assert ana.post("/v1/labels", json={"event": "e0", "label": {"sports": True}}).status_code == 200
+    added = ben.post("/v1/labels", json={"event": "e0", "label": {"money": True}})
+    assert added.json()["label"] == {"money": True, "sports": True}
+    denied = ana.post("/v1/labels", json={"event": "e0", "label": {"money": False}, "replace": True})
+    assert (denied.status_code, denied.json()["code"]) == (403, "forbidden")
+    again = ben.post("/v1/labels", json={"event": "e0", "label": {"money": True}})
+    assert again.json() == {**added.json(), "duplicate": True}
+
+
 @pytest.mark.parametrize("name", ["all.jsonl", "all.csv", "all.parquet"])
 def test_what_is_exported_comes_in_again(start, name):
     service = start(asking={"rate": 0.3, "audit": 0.0})
@@ -204,6 +278,21 @@ def test_a_csv_file_has_its_labels_with_a_separator_between(start):
     assert "4 events and 3 labels taken in" in done.stdout
     service.start()
     assert labels_of(service) == {"1": ["money", "sports"], "2": ["politics"], "3": [], "4": None}
+
+
+def test_a_class_with_the_separator_in_it_is_refused(start, tmp_path):
+    init = ["init", "--classes", "a;b,c"]
+    said = complaint(*init, "--label-sets", cwd=tmp_path)
+    assert "the class 'a;b' contains ';', which stands between the labels of a set" in said
+    assert not any(tmp_path.glob("askance.*"))
+    assert here(*init, cwd=tmp_path).returncode == 0  # no separator is needed for single labels
+    service = start()
+    service.stop()
+    text = service.config.read_text()
+    service.config.write_text('label_separator = "ort"\n' + text)
+    done = service.run("serve", check=False)
+    assert done.returncode != 0
+    assert "the class 'sports' contains 'ort'" in done.stderr
 
 
 def test_review_finds_and_corrects_sets(start, store):
@@ -265,6 +354,33 @@ def test_label_studio_has_several_choices(start):
     for content in (json.dumps([tasks]), json.dumps(line)):
         assert other.client.post("/v1/import", content=content).json()["errors"] == 0
     assert labels_of(other) == {"task-1": ["money", "sports"]}
+
+
+def test_label_studio_tells_the_empty_set_from_an_unknown_one(start):
+    service = start()
+    send(service, 2)
+    service.post("/v1/labels", {"event": "e0", "label": []})
+    tasks = service.get("/v1/export.label-studio.json").json()
+    other = start()
+    done = other.client.post("/v1/import", content=json.dumps(tasks)).json()
+    assert (done["events"], done["labels"], done["errors"]) == (2, 1, 0)
+    assert labels_of(other) == {"e0": [], "e1": None}
+
+    def annotate(number, chosen, action="ANNOTATION_CREATED"):
+        task = {"id": number, "data": {"text": "a goal for the bank"}}
+        results = [{"type": "choices", "from_name": "label", "to_name": "event", "value": {"choices": chosen}}]
+        annotation = {"id": number, "result": [] if chosen is None else results}
+        body = {"action": action, "task": task, "annotation": annotation}
+        return service.post("/label-studio/webhook", body).json()["outcome"]
+
+    assert annotate(8, []) == "accepted"
+    assert labels_of(service)["task-8"] == []
+    assert annotate(8, ["money"], "ANNOTATION_UPDATED") == "accepted"
+    assert annotate(8, [], "ANNOTATION_UPDATED") == "accepted"
+    assert labels_of(service)["task-8"] == []
+    assert annotate(8, None, "ANNOTATION_UPDATED") == "withdrawn"
+    assert labels_of(service)["task-8"] is None
+    assert annotate(9, None) == "ignored"
 
 
 def test_predict_stores_nothing(start):

@@ -20,6 +20,7 @@ BODIES = list(dict.fromkeys(body_of(route) for route in ROUTES if body_of(route)
 ANSWER = json.loads(GiveAnswer.example)
 EVENT = json.loads(NewEvent.example)
 NAME = "a text of 1 to 200 printable characters, or a whole number"
+LABEL = "one of the classes, as a text, or in a stream of label sets a list of them or an object of true and false"
 TIME = "ISO 8601 such as '2026-05-01T10:00:00Z', or seconds or milliseconds since 1970, in the years 1 to 9999"
 
 
@@ -54,9 +55,9 @@ def test_an_example_can_be_read_and_is_in_the_docs(kind):
             NewLabel,
             {"event": "a", "label": 0},
             "unknown_label",
-            "'label' must be one of the classes, as a text; got 0.",
+            f"'label' must be {LABEL}; got 0.",
         ),
-        (NewLabel, {"event": "a"}, "unknown_label", "'label' is missing; it must be one of the classes, as a text."),
+        (NewLabel, {"event": "a"}, "unknown_label", f"'label' is missing; it must be {LABEL}."),
         (
             NewLabel,
             {"event": "a", "label": "b", "replace": 1},

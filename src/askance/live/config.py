@@ -320,11 +320,17 @@ def _read_label_sets(document: dict[str, Any], n_labels: int) -> bool:
 
 
 def _separator(document: dict[str, Any]) -> str:
-    if "label_separator" not in document:
-        return SEPARATOR
     if not document.get("label_sets", False):
-        raise InvalidParameter("label_separator is for label sets; add label_sets = true, or leave it out.")
-    return _text(document["label_separator"], "label_separator")
+        if "label_separator" in document:
+            raise InvalidParameter("label_separator is for label sets; add label_sets = true, or leave it out.")
+        return SEPARATOR
+    separator = _text(document.get("label_separator", SEPARATOR), "label_separator")
+    if within := [label for label in document["classes"] if separator in label]:
+        raise InvalidParameter(
+            f"the class {within[0]!r} contains {separator!r}, which stands between the labels of a set; give another "
+            "label_separator in the settings, or rename the class."
+        )
+    return separator
 
 
 def _queue(table: dict[str, Any], label_sets: bool) -> Queue:

@@ -178,15 +178,12 @@ def last_answers(session: Session) -> list[RecentAnswer]:
 
 
 def _labels(counts: DashboardCounts, state: EngineState, last: list[RecentAnswer]) -> dict[str, Any]:
-    if state.labels.are_sets:
-        per_class, kinds = counts.by("place", label=1), Counter(counts.of.get("set", {}))
-        total = kinds.total()
-    else:
-        per_class, kinds = counts.by("label"), counts.by("why")
-        total = per_class.total()
+    are_sets = state.labels.are_sets
+    per_class = counts.per_place(are_sets)
+    kinds = Counter(counts.of.get("set", {})) if are_sets else counts.by("why")
     delays = sorted(max(0.0, row.delay) for row in last if row.is_valid)
     return {
-        "total": total,
+        "total": kinds.total(),
         "audit": kinds[AUDIT],
         "cold_start": kinds[COLD_START],
         "per_class": by_class(state, [per_class[place] for place in range(len(state.classes))]),

@@ -193,3 +193,7 @@ class DashboardCounts:
                 key = tuple(getattr(row, name) for name in names)
                 found[key if len(key) > 1 else key[0]] += row.n
         return found
+
+    def per_place(self, are_sets: bool) -> Counter[Any]:
+        """Valid answers by the place of the class they name; of label sets, of each label those that say yes."""
+        return self.by("place", label=1) if are_sets else self.by("label")

@@ -66,6 +66,14 @@ class OneClass(NamedTuple):
             )
         return place
 
+    def add(self, known: int, more: int) -> int:
+        """What is known of an event once ``more`` is said of it, which prevails."""
+        return more
+
+    def agree(self, one: int, other: int) -> bool:
+        """Whether two labels of an event do not contradict one another."""
+        return one == other
+
     def show(self, label: int) -> ShownLabel:
         return self.classes[label]
 
@@ -140,6 +148,16 @@ class LabelSets(NamedTuple):
             f"for each; got {str(given)[:40]!r}.",
             field="label",
         )
+
+    def add(self, known: int, more: int) -> int:
+        """What is known of an event once ``more`` is said of it, which prevails; other labels stay as they are."""
+        said = known_of(more)
+        return more | known & ~(said | said << MOST_LABELS)
+
+    def agree(self, one: int, other: int) -> bool:
+        """Whether two labels of an event say the same of each label that both know."""
+        both = known_of(one) & known_of(other)
+        return one & both == other & both
 
     def show(self, label: int) -> ShownLabel:
         known = known_of(label)

@@ -99,14 +99,13 @@ def as_event(task: dict[str, Any]) -> dict[str, Any]:
     made = f"task-{number}" if number is not None else None
     fields = {name: value for name, value in data.items() if name != SHOWN} if isinstance(data, dict) else {}
     given = task.get("annotations") or task.get("completions")
-    chosen = list(choices_of(given))
-    first = next(filter(None, (list(choices_of([one])) for one in (given if isinstance(given, list) else []))), [])
+    first = next(filter(None, (set_of([one]) for one in (given if isinstance(given, list) else []))), [])
     return {
         "id": ours.get("id", made),
         "fields": fields,
         "time": ours.get("time"),
         "label": one_of_them(first) if first else None,
-        "label_set": chosen or None,
+        "label_set": set_of(given),
     }
 
 
@@ -116,12 +115,22 @@ def one_of_them(chosen: list[str]) -> str | list[str]:
     return chosen[0] if len(set(chosen)) == 1 else chosen
 
 
-def choices_of(annotations: Any) -> Iterator[str]:
-    """The choices of annotations that were not cancelled."""
+def set_of(annotations: Any) -> list[str] | None:
+    """All choices of annotations that were not cancelled, for a stream of label sets: none where what was chosen is
+    nothing, None where nobody chose."""
+    given = list(_chosen(annotations))
+    return [choice for choices in given for choice in choices] if given else None
+
+
+def _chosen(annotations: Any) -> Iterator[list[str]]:
+    """The choices of each result that has some, or an empty list of them."""
     for annotation in annotations if isinstance(annotations, list) else []:
         is_valid = isinstance(annotation, dict) and annotation.get("was_cancelled") is not True
         results = annotation.get("result") if is_valid else None
         for result in results if isinstance(results, list) else []:
             value = result.get("value") if isinstance(result, dict) else None
             given = value.get("choices") if isinstance(value, dict) else None
-            yield from (choice for choice in (given if isinstance(given, list) else []) if isinstance(choice, str))
+            if isinstance(given, list):
+                chosen = [choice for choice in given if isinstance(choice, str)]
+                if chosen or not given:
+                    yield chosen

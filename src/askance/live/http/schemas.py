@@ -109,7 +109,8 @@ AskNumber = Annotated[int, Meta(ge=0, le=10**15 - 1, description="The ask's numb
 ClassName = Annotated[
     str | list[str] | dict[str, bool],
     Meta(
-        title="one of the classes, as a text",
+        title="one of the classes, as a text, or in a stream of label sets a list of them or an object of true and "
+        "false",
         description="In a stream of label sets: a list of the labels that the event has, all others being answered "
         "with no; or an object with true or false for some, the others staying unknown.",
         extra={"code": "unknown_label"},

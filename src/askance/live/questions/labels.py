@@ -53,6 +53,8 @@ def give_label(
 ) -> dict[str, Any]:  # fmt: skip
     """A label by event from any source: late truth, another tool. What the source says already changes nothing.
 
+    Of label sets, what is said is added to what is known of the event; only what contradicts that is to ``replace`` it.
+
     One for an event that somebody called bad data is kept as extra, unless it is to ``replace`` that judgement. A
     source replaces its own; somebody else's takes the scope ``review``, and so does a question in somebody's hands. An
     identifier that ``is_made_here`` is a new one.
@@ -64,22 +66,25 @@ def give_label(
             where = "it is kept in quarantine; replay it first, then send its label."
         raise Problem("unknown_event", f"there is no event {event_id!r}; {where}")
     event, ask = found
-    content = {"event": event_id, "label": state.labels.show(place)}
-    digest = digest_of([content, "label"])
+    digest = digest_of([{"event": event_id, "label": state.labels.show(place)}, "label"])
     if identifier is not None and not is_made_here:
         otherwise = f"the id {identifier!r} was used for another label; make a new one."
         if (known := find_response(session, identifier, digest, otherwise)) is not None:
             return {**known, "duplicate": True}
     valid = VALID_OF_EVENT.one(session, (event,))
-    if valid is None or valid.label != place:
+    held = None if valid is None else valid.label or 0
+    after_it = place if held is None else state.labels.add(held, place)
+    if after_it != held:
         refuse_retired(state, place)  # what is held already may be said again
     status = AnswerState.WAITING
     called_bad = list_bad_data_reports(session, find(session, ask)) if ask and valid is None else []
     before: list[dict[str, Any]] = []
-    if (called_bad and not replace) or (valid is not None and valid.label == place):
-        if identifier is None and (earlier := _find_same_label(session, event, source, place)) is not None:
+    if (called_bad and not replace) or after_it == held:
+        if identifier is None and (earlier := _find_same_label(session, event, source, {place, after_it})) is not None:
             return {**earlier, "duplicate": True}
         status = AnswerState.EXTRA
+    elif valid is not None and held is not None and state.labels.agree(held, place):
+        before = [take_back(session, state, valid, AnswerState.SUPERSEDED)]
     elif valid is not None:
         labeled_before = (
             f"the event {event_id!r} was labeled {state.labels.show(valid.label or 0)!r} by {valid.annotator}"
@@ -98,6 +103,8 @@ def give_label(
         before = called_bad
     was = find(session, ask) if ask and status == AnswerState.WAITING else None
     leased_to = _holder(was, source, state.clock.now(), event_id, may_review) if was else None
+    if status == AnswerState.WAITING:
+        place = after_it
     name = identifier or new_name(session, state, f"{BY_EVENT}{source}:{event_id}")
     superseded = valid.id if valid and status == AnswerState.WAITING else None
     given = Submission(name, digest, None, place, None, None, comment, superseded)
@@ -112,11 +119,12 @@ def give_label(
     if was and was.state != AskState.CLOSED:
         move_ask(session, was, AskState.ANSWERED)
     if leased_to is not None:
-        held = [{"leased_to": leased_to}]
-        remember(session, state, source, "label of leased question", event_id, ask, held, after)
+        in_hands = [{"leased_to": leased_to}]
+        remember(session, state, source, "label of leased question", event_id, ask, in_hands, after)
     response = {
         "label_id": name,
-        **content,
+        "event": event_id,
+        "label": state.labels.show(place),
         "outcome": AnswerOutcome.ACCEPTED if status == AnswerState.WAITING else AnswerOutcome.EXTRA,
         "learn_at": None,
         "duplicate": False,
@@ -139,7 +147,8 @@ def _holder(ask: Ask, source: str, now: float, event_id: str, may_review: bool) 
     return holder
 
 
-def _find_same_label(session: Session, event: int, source: str, place: int) -> dict[str, Any] | None:
-    """What was answered to the same label from the same source, where that still stands."""
-    response = session.value(SAID_BEFORE, (event, source, place))
+def _find_same_label(session: Session, event: int, source: str, places: set[int]) -> dict[str, Any] | None:
+    """What was answered to one of these labels from the same source, where that still stands."""
+    found = (session.value(SAID_BEFORE, (event, source, place)) for place in sorted(places))
+    response = next((one for one in found if one is not None), None)
     return None if response is None else msgspec.json.decode(response)

@@ -84,7 +84,7 @@ async def classes(service: Service, request: Request, query: ClassesQuery) -> Cl
     """The classes with the answers that each has, the retired ones among them; and the fields with their kinds."""
     state = service.engine.state
     scheme, known = state.scheme, dict(state.learner.features.kinds)
-    counts = await service.read(lambda session: DashboardCounts(session).by("label"))
+    counts = (await service.read(DashboardCounts)).per_place(state.labels.are_sets)
     fields: list[KnownField] = [
         {"field": name, "kind": known.get(name), "given": scheme.fields.get(name)}
         for name in sorted({*known, *scheme.fields})

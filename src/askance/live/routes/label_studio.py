@@ -12,7 +12,7 @@ from askance.errors import InvalidInput
 from askance.live.engine.quarantine_state import is_quarantined
 from askance.live.engine.state import EngineState
 from askance.live.exchange.annotations import annotate, read_number, withdraw
-from askance.live.exchange.label_studio import as_event, as_prediction, choices_of, labeling_config, one_of_them
+from askance.live.exchange.label_studio import as_event, as_prediction, labeling_config, one_of_them, set_of
 from askance.live.exchange.received import read_event
 from askance.live.http.routing import Request, json_response, route
 from askance.live.http.schemas import OtherBody
@@ -110,10 +110,11 @@ async def label_studio_webhook(service: Service, request: Request, body: LabelSt
         return {"outcome": "ignored"}
     if not request.user.may("ingest"):
         raise Problem("forbidden", "annotations bring events: this needs the scope 'ingest', too.")
-    chosen, state = list(choices_of([body.annotation])), service.engine.state
-    if not chosen:
+    labels, user = service.engine.state.labels, request.user
+    chosen = set_of([body.annotation])
+    if chosen is None or not (chosen or labels.are_sets):
         return await _withdraw(service, request, [body.annotation])
-    place, user = state.labels.read(chosen if state.labels.are_sets else one_of_them(chosen)), request.user
+    place = labels.read(chosen if labels.are_sets else one_of_them(chosen))
     item = as_event(body.task)
     given = {name: item[name] for name in ("id", "fields", "time") if item[name] is not None}
     event = read_event(given, service.config.server.event_bytes)

@@ -6,7 +6,7 @@ each with its interval. For each label the answers are summed up, each with its 
     F1(label) = 2 tp / (2 tp + fp + fn)
 
 and macro F1 is their mean, over the labels that an answer or a prediction has shown. Of how many events the whole set
-is right nothing is known: no event is asked about all of its labels.
+is right is not estimated: but for the first events, few are asked about all of their labels.
 """
 
 from __future__ import annotations
