@@ -200,8 +200,10 @@ def labels_in(stream: Stream, separator: str) -> list[str]:
         raise InvalidParameter("a pipe is read once; name all labels: labels=, or --classes A,B,...")
     found: set[str] = set()
     for batch in stream:
-        for text in set(_sets_of(batch, stream)):
-            found |= read_set(text, "a label", separator) or set()
+        sets = _sets_of(batch, stream)
+        for each in {value for value in sets if not isinstance(value, dict)}:
+            found |= read_set(each, "a label", separator) or set()
+        found.update(label for value in sets if isinstance(value, dict) for label in value)
     if not found:
         raise InvalidInput(
             f"{stream.name!r} has {stream.rows_read:,} events, but none has a label; is it the right field?"

@@ -8,7 +8,7 @@ another kind is a bad line. Blanks around a label do not count, and a word that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,8 @@ class Labels:
     missing : MissingValues, optional
         What stands for a missing label; the usual words unless given.
     separator : str, optional
-        What stands between the labels of a set; lists of labels are then written so, as text.
+        What stands between the labels of a set; lists of labels are then written so, as text, and an object of true and
+        false by label is a set of which only those labels are known.
 
     Examples
     --------
@@ -175,11 +176,15 @@ class Labels:
         """
         if self.separator is not None and isinstance(label, list | tuple):
             return self._join(label, self.separator)
+        if self.separator is not None and isinstance(label, Mapping):
+            return self._known_part(label)
         if self.is_missing(label):
             return None
         if isinstance(label, str):
             return self.value(label)
         if not isinstance(label, int | float):
+            if self.is_lenient:
+                return None
             raise ValueError(f"a label is text or a number, got {str(label)[:40]!r}.")
         if isinstance(label, bool) and self.kind == "text":
             return "true" if label else "false"
@@ -196,6 +201,16 @@ class Labels:
         if any(separator in text for text in texts):
             raise ValueError(f"a label of {str(labels)[:40]} has the separator {separator!r} in it; take another one.")
         return separator.join(texts)
+
+    def _known_part(self, answers: Mapping[Any, Any]) -> dict[str, bool | None] | None:
+        """What is known of a set: whether the event has a label, by its name; None if nothing is known."""
+        for label, answer in answers.items():
+            if answer is not None and not isinstance(answer, bool):
+                raise ValueError(
+                    f"the label {str(label)[:40]!r} of a partly known set is {str(answer)[:40]!r} where true, false or "
+                    "null belongs; write a list of the labels that the event has, if all are known."
+                )
+        return {self._value(str(label)): answer for label, answer in answers.items()} or None
 
     def values(self, texts: Sequence[str | None]) -> np.ndarray:
         """The labels as an array; None where one is missing."""
@@ -263,8 +278,8 @@ DTYPES: dict[str | None, Any] = {"int": np.int64, "float": np.float64, "text": n
 
 
 def as_array(values: list[Any], kind: str | None) -> np.ndarray:
-    """Labels of one kind as an array; an object array where some are missing."""
-    if None in values:
+    """Labels of one kind as an array; an object array where some are missing, or known in part."""
+    if None in values or any(value.__class__ is dict for value in values):
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array
