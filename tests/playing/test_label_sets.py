@@ -216,3 +216,18 @@ def test_predicting_counts_only_whole_sets(tmp_path):
     told = here("predict", "part.jsonl", "--load", "m", "--json", cwd=tmp_path)
     assert len(told.stdout.splitlines()) == 60
     assert "of 40 with a label" in told.stderr
+
+
+@pytest.mark.parametrize("wrong", ["null", '""', '" "', "NaN", '["x"]', '{"x": true}'])
+def test_what_is_no_label_in_a_list_is_a_bad_line(tmp_path, wrong):
+    good = '{"a": 1, "tags": ["x", "NA", 3]}\n{"a": 2, "tags": []}\n'
+    (tmp_path / "odd.jsonl").write_text(good + f'{{"a": 3, "tags": ["x", {wrong}]}}\n')
+    words = ("run", "odd.jsonl", "--label", "tags", "--label-separator", "/")
+    assert "line 3 of 'odd.jsonl', field 'tags': a list of labels has " in complaint(*words, cwd=tmp_path)
+    found = json.loads(here(*words, "--quarantine", "bad.jsonl", "--json", cwd=tmp_path).stdout)
+    assert (found["events"], found["bad_lines"], list(found["by_label"])) == (2, 1, ["3", "NA", "x"])
+    assert "a list of labels has" in (tmp_path / "bad.jsonl").read_text()
+    here(*words, "--skip-bad-lines", "--save", "m", cwd=tmp_path)
+    told = here("predict", "odd.jsonl", "--load", "m", "--json", cwd=tmp_path)
+    assert len(told.stdout.splitlines()) == 3
+    assert "of 2 with a label" in told.stderr

@@ -8,6 +8,7 @@ another kind is a bad line. Blanks around a label do not count, and a word that 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -174,10 +175,13 @@ class Labels:
 
         True and false are the texts ``true`` and ``false``, but 1 and 0 where labels are numbers.
         """
-        if self.separator is not None and isinstance(label, list | tuple):
-            return self._join(label, self.separator)
-        if self.separator is not None and isinstance(label, Mapping):
-            return self._known_part(label)
+        if self.separator is not None and isinstance(label, list | tuple | Mapping):
+            try:
+                return self._known_part(label) if isinstance(label, Mapping) else self._join(label, self.separator)
+            except ValueError:
+                if self.is_lenient:
+                    return None
+                raise
         if self.is_missing(label):
             return None
         if isinstance(label, str):
@@ -197,10 +201,22 @@ class Labels:
 
     def _join(self, labels: Sequence[Any], separator: str) -> str:
         """A list of labels as text."""
-        texts = [str(self.of(label)) for label in labels]
+        texts = [self._one_of_set(label) for label in labels]
         if any(separator in text for text in texts):
             raise ValueError(f"a label of {str(labels)[:40]} has the separator {separator!r} in it; take another one.")
         return separator.join(texts)
+
+    def _one_of_set(self, label: Any) -> str:
+        """A label in a list, as text. A word that stands for a missing value elsewhere is a label here."""
+        if isinstance(label, str) and label.strip(BLANKS):
+            return str(self._value(label))
+        if isinstance(label, int | float) and not self.is_missing(label):
+            return str(self.of(label))
+        shown = json.dumps(label, default=str)[:40]
+        raise ValueError(
+            f"a list of labels has {shown} where a text or a number belongs; leave it out, or write null in place "
+            "of the list if the labels are not known."
+        )
 
     def _known_part(self, answers: Mapping[Any, Any]) -> dict[str, bool | None] | None:
         """What is known of a set: whether the event has a label, by its name; None if nothing is known."""
