@@ -112,6 +112,8 @@ def read_answers(value: Mapping[Any, Any], where: str) -> dict[Any, bool | None]
     """Whether an event has some labels, None where that is not known."""
     found = {}
     for label, answer in value.items():
+        if not isinstance(label, str | int | float | np.generic):
+            raise InvalidInput(f"{where} has the label {label!r}; a label is a text or a number.")
         if answer is not None and not isinstance(answer, bool | np.bool_):
             raise InvalidType(f"the answer for {label!r} in {where} is True or False, or None, got {answer!r}.")
         found[label.item() if isinstance(label, np.generic) else label] = None if answer is None else bool(answer)
@@ -133,11 +135,11 @@ def read_set(value: Any, where: str, separator: str | None) -> set[Any] | None:
         value = value.tolist()
     if not isinstance(value, set | frozenset | list | tuple):
         raise InvalidInput(f"{where} is {value!r} where a set of labels belongs.")
-    found = {label.item() if isinstance(label, np.generic) else label for label in value}
+    found = [label.item() if isinstance(label, np.generic) else label for label in value]
     for label in found:
         if not isinstance(label, str | int | float):
             raise InvalidInput(f"{where} has the label {label!r}; a label is a text or a number.")
-    return found
+    return set(found)
 
 
 def unknown_label(label: Any, where: str, labels: tuple[Any, ...]) -> InvalidInput:
