@@ -231,3 +231,31 @@ def test_what_is_no_label_in_a_list_is_a_bad_line(tmp_path, wrong):
     told = here("predict", "odd.jsonl", "--load", "m", "--json", cwd=tmp_path)
     assert len(told.stdout.splitlines()) == 3
     assert "of 2 with a label" in told.stderr
+
+
+def test_a_label_that_the_model_lacks_is_named_with_its_event_and_the_way_out(folder, tmp_path):
+    words = ("--label", "tags", "--label-separator", ";", "-a", "PAA-I")
+    here("run", str(folder / "posts.jsonl"), *words, "--save", "m", cwd=tmp_path)
+    rows = [{"text": "the bank", "size": 1, "tags": ["money"]}, {"text": "rain", "size": 2, "tags": ["weather"]}]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    told = complaint("run", "new.jsonl", "--load", "m", cwd=tmp_path)
+    assert "event 2 of 'new.jsonl' has the label 'weather', which is none of 'money', 'politics', 'sports'" in told
+    assert "when it is first run: labels=, or --classes A,B,..." in told
+    told = complaint("run", "new.jsonl", *words, "--classes", "money,law", cwd=tmp_path)
+    assert "'weather', which is none of 'money', 'law'; name all of them: labels=, or --classes" in told
+
+
+def test_what_nothing_is_known_of_is_a_dash(folder, tmp_path):
+    words = ("--label", "tags", "--label-separator", ";", "--classes", "money,sports", "-a", "PAA-I")
+    rows = [{"text": "the bank", "tags": None}, {"text": "a goal", "tags": None}]
+    (tmp_path / "none.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shown = " ".join(here("run", "none.jsonl", *words, cwd=tmp_path).stdout.split())
+    assert "nan" not in shown
+    assert "answers bought 0; no event has a known label micro F1 - macro F1 - " in shown
+    assert "sports F1 -; 0 events" in shown
+    rows[1]["tags"] = {"money": True}
+    (tmp_path / "part.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shown = " ".join(here("run", "part.jsonl", *words, cwd=tmp_path).stdout.split())
+    assert "nan" not in shown
+    assert "subset accuracy - " in shown
+    assert "sports F1 -; 0 events" in shown

@@ -65,7 +65,7 @@ def read_label_sets(
             answers[row] = MISSING
         for label, answer in (each if isinstance(each, dict) else dict.fromkeys(each or (), True)).items():
             if label not in place_of:
-                raise unknown_label(label, f"Y[{row}]", labels)
+                raise unknown_label(label, f"Y[{row}]", labels, row)
             if answer is not None:
                 answers[row, place_of[label]] = int(answer)
     return labels, answers
@@ -142,8 +142,20 @@ def read_set(value: Any, where: str, separator: str | None) -> set[Any] | None:
     return set(found)
 
 
-def unknown_label(label: Any, where: str, labels: tuple[Any, ...]) -> InvalidInput:
-    return InvalidInput(f"{where} has the label {label!r}, which is none of {_some(labels)}; name all with labels=.")
+class UnknownLabel(InvalidInput):
+    """An event has a label that is none of those there are."""
+
+    what = ""
+    """What the event has, without where it is and what to do."""
+    row = 0
+    """Which event it is."""
+
+
+def unknown_label(label: Any, where: str, labels: tuple[Any, ...], row: int = 0) -> UnknownLabel:
+    what = f"has the label {label!r}, which is none of {_some(labels)}"
+    error = UnknownLabel(f"{where} {what}; name all with labels=.")
+    error.what, error.row = what, row
+    return error
 
 
 def _some(labels: tuple[Any, ...]) -> str:
