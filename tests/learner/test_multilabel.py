@@ -13,7 +13,7 @@ from tests.oracle.queries import Event
 
 import askance
 from askance.budgets import PerPeriod
-from askance.errors import AskanceError, IncompatibleRules, InvalidInput, ModelFileError
+from askance.errors import AskanceError, IncompatibleRules, InvalidInput, InvalidParameter, ModelFileError
 
 INTERLEAVED = ["PAA-I", "PAA-II", "D-ADA", "D-AMD", "SOAL-diag", "OA3-diag"]
 MARKED = ["SOAL", "SOAL-AUC"]
@@ -357,3 +357,15 @@ def test_the_trace_of_one_label_and_the_sets_of_all_are_read_out():
     assert [len(each) for each in trace.predicted_sets()] == trace.predicted.sum(axis=1).tolist()
     assert json.dumps(trace.summary())
     assert repr(trace).startswith("MultiLabelTrace(150 events, 4 labels")
+
+
+def test_a_list_within_a_list_of_labels_is_refused_in_a_sentence():
+    clf = askance.make_multilabel("D-ADA", labels=["sports"])
+    with pytest.raises(InvalidInput, match=r"y has the label \['sports'\]; a label is a text or a number"):
+        clf.tell("a goal", [["sports"]])
+    with pytest.raises(InvalidInput, match=r"Y\[0\] has the label \['x'\]"):
+        askance.make_multilabel("D-ADA").run(["a b"] * 3, [[["x"]], ["y"], ["z"]])
+    with pytest.raises(InvalidInput, match=r"Y\[1\] has the label \('x',\)"):
+        askance.make_multilabel("D-ADA").run(["a b"] * 2, [["x"], {("x",): True}])
+    with pytest.raises(InvalidParameter, match=r"a label is a text or a number"):
+        askance.make_multilabel("D-ADA", labels=[["x"]])

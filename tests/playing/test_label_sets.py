@@ -163,3 +163,99 @@ def test_the_budget_of_a_loaded_model_can_be_changed(folder, tmp_path):
     assert json.loads(here(*words, cwd=tmp_path).stdout)["answers"] == 0
     assert json.loads(here(*words, "--budget", "50", cwd=tmp_path).stdout)["answers"] == 20
     assert "--set cannot be changed" in complaint(*words, "--set", "C=2", cwd=tmp_path)
+
+
+def partly_known(tmp_path):
+    """A file in which of every third set only some labels are known, and one whose labels lie deeper."""
+    part = {"sports": True, "money": False}
+    tags = [part, ["money"], ["politics", "sports"]] * 20
+    texts = ["a goal", "the bank", "a vote for the ball"] * 20
+    rows = [{"text": text, "tags": each} for text, each in zip(texts, tags, strict=True)]
+    (tmp_path / "part.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    rows = [{"text": text, "meta": {"tags": each, "size": 3}} for text, each in zip(texts, tags, strict=True)]
+    (tmp_path / "deep.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return texts, tags
+
+
+@pytest.mark.parametrize(("name", "label", "more"), [("part", "tags", []), ("deep", "meta.tags", ["meta.size"])])
+def test_an_object_of_true_and_false_is_a_set_known_in_part(tmp_path, name, label, more):
+    texts, tags = partly_known(tmp_path)
+    outcome = play_label_sets(tmp_path / f"{name}.jsonl", AlgorithmSpec("PAA-I"), separator="/", label=label)
+    assert outcome.trace.labels == ("money", "politics", "sports")
+    assert outcome.trace.truth[:3].tolist() == [[0, -1, 1], [1, 0, 0], [0, 1, 1]]
+    assert [field[0] for field in outcome.model.stream["fields"]] == ["text", *more]
+    clf = askance.make_multilabel("PAA-I", random_state=0)
+    assert np.array_equal(clf.run(texts, tags).truth, outcome.trace.truth)
+
+
+def test_what_lies_below_the_field_of_the_label_is_no_feature(tmp_path):
+    partly_known(tmp_path)
+    assert "a label is text or a number" in complaint("run", "part.jsonl", "--label", "tags", cwd=tmp_path)
+    with open_stream(tmp_path / "part.jsonl", label="tags", skip_bad_lines=True) as stream:
+        assert not list(stream)
+        assert [field.name for field in stream.fields] == ["tags", "text"]
+    rows = [{"a": t, "label": {"x": t} if t % 2 else "no"} for t in range(20)]
+    (tmp_path / "found.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with open_stream(tmp_path / "found.jsonl", skip_bad_lines=True) as stream:
+        assert sum(batch.X.shape[0] for batch in stream) == 10
+        assert [field.name for field in stream.fields] == ["label", "a"]
+
+
+def test_a_partly_known_set_that_is_none_is_a_bad_line(tmp_path):
+    (tmp_path / "odd.jsonl").write_text('{"a": 1, "tags": {"x": 3}}\n{"a": 2, "tags": ["x"]}\n')
+    words = ("run", "odd.jsonl", "--label", "tags", "--label-separator", "/")
+    assert "line 1 of 'odd.jsonl', field 'tags': the label 'x' of a partly known set is '3'" in complaint(
+        *words, cwd=tmp_path
+    )
+
+
+def test_predicting_counts_only_whole_sets(tmp_path):
+    partly_known(tmp_path)
+    words = ("--label", "tags", "--label-separator", "/", "-a", "PAA-I", "--save", "m")
+    here("run", "part.jsonl", *words, cwd=tmp_path)
+    told = here("predict", "part.jsonl", "--load", "m", "--json", cwd=tmp_path)
+    assert len(told.stdout.splitlines()) == 60
+    assert "of 40 with a label" in told.stderr
+
+
+@pytest.mark.parametrize("wrong", ["null", '""', '" "', "NaN", '["x"]', '{"x": true}'])
+def test_what_is_no_label_in_a_list_is_a_bad_line(tmp_path, wrong):
+    good = '{"a": 1, "tags": ["x", "NA", 3]}\n{"a": 2, "tags": []}\n'
+    (tmp_path / "odd.jsonl").write_text(good + f'{{"a": 3, "tags": ["x", {wrong}]}}\n')
+    words = ("run", "odd.jsonl", "--label", "tags", "--label-separator", "/")
+    assert "line 3 of 'odd.jsonl', field 'tags': a list of labels has " in complaint(*words, cwd=tmp_path)
+    found = json.loads(here(*words, "--quarantine", "bad.jsonl", "--json", cwd=tmp_path).stdout)
+    assert (found["events"], found["bad_lines"], list(found["by_label"])) == (2, 1, ["3", "NA", "x"])
+    assert "a list of labels has" in (tmp_path / "bad.jsonl").read_text()
+    here(*words, "--skip-bad-lines", "--save", "m", cwd=tmp_path)
+    told = here("predict", "odd.jsonl", "--load", "m", "--json", cwd=tmp_path)
+    assert len(told.stdout.splitlines()) == 3
+    assert "of 2 with a label" in told.stderr
+
+
+def test_a_label_that_the_model_lacks_is_named_with_its_event_and_the_way_out(folder, tmp_path):
+    words = ("--label", "tags", "--label-separator", ";", "-a", "PAA-I")
+    here("run", str(folder / "posts.jsonl"), *words, "--save", "m", cwd=tmp_path)
+    rows = [{"text": "the bank", "size": 1, "tags": ["money"]}, {"text": "rain", "size": 2, "tags": ["weather"]}]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    told = complaint("run", "new.jsonl", "--load", "m", cwd=tmp_path)
+    assert "event 2 of 'new.jsonl' has the label 'weather', which is none of 'money', 'politics', 'sports'" in told
+    assert "when it is first run: labels=, or --classes A,B,..." in told
+    told = complaint("run", "new.jsonl", *words, "--classes", "money,law", cwd=tmp_path)
+    assert "'weather', which is none of 'money', 'law'; name all of them: labels=, or --classes" in told
+
+
+def test_what_nothing_is_known_of_is_a_dash(folder, tmp_path):
+    words = ("--label", "tags", "--label-separator", ";", "--classes", "money,sports", "-a", "PAA-I")
+    rows = [{"text": "the bank", "tags": None}, {"text": "a goal", "tags": None}]
+    (tmp_path / "none.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shown = " ".join(here("run", "none.jsonl", *words, cwd=tmp_path).stdout.split())
+    assert "nan" not in shown
+    assert "answers bought 0; no event has a known label micro F1 - macro F1 - " in shown
+    assert "sports F1 -; 0 events" in shown
+    rows[1]["tags"] = {"money": True}
+    (tmp_path / "part.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shown = " ".join(here("run", "part.jsonl", *words, cwd=tmp_path).stdout.split())
+    assert "nan" not in shown
+    assert "subset accuracy - " in shown
+    assert "sports F1 -; 0 events" in shown

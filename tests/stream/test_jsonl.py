@@ -226,7 +226,7 @@ def is_good(line):
         return False
     names = [name for name, _ in flat(row)]
     label = dict(flat(row)).get("y")
-    if isinstance(label, list) or (isinstance(label, str) and not label.isprintable()):
+    if (isinstance(row.get("y"), list | dict) and row["y"]) or (isinstance(label, str) and not label.isprintable()):
         return False
     if isinstance(label, float) and not math.isfinite(label):
         label = str(label)

@@ -46,17 +46,28 @@ def rows(outcome: LabelSetResult, by_clock: float) -> Iterator[tuple[str, str | 
     yield "labels", f"{found['labels']:,}, {per_event:.2f} an event"
     yield "algorithm", f"{outcome.algorithm['algorithm']}{f' ({letters})' if letters else ''}{budget}"
     yield "done to values", outcome.preparation
-    yield (
-        "answers bought",
-        Text(f"{found['answers']:,} ({percent(found['query_ratio'])} of the questions)", style="bold"),
-    )
+    is_known = {
+        label: bool((column >= 0).any())
+        for label, column in zip(outcome.trace.labels, outcome.trace.truth.T, strict=True)
+    }
+    is_any_known = any(is_known.values())
+    share = f" ({percent(found['query_ratio'])} of the questions)" if is_any_known else "; no event has a known label"
+    yield "answers bought", Text(f"{found['answers']:,}{share}", style="bold")
     for metric in LABEL_SET_METRICS.values():
-        yield metric.title, in_digits(found[metric.name])
+        yield metric.title, show_metric(found[metric.name], is_any_known)
     each = outcome.of_labels()
     for label in sorted(each, key=lambda label: -each[label]["events"])[:MOST_LABELS]:
         figures = each[label]
         has = format_count(figures["events"], "event")
-        yield f"  {label}", f"F1 {in_digits(figures['f1'])}; {has}, {format_count(figures['answers'], 'answer')}"
+        yield (
+            f"  {label}",
+            f"F1 {show_metric(figures['f1'], is_known[label])}; {has}, {format_count(figures['answers'], 'answer')}",
+        )
     if len(each) > MOST_LABELS:
         yield "", f"and {len(each) - MOST_LABELS:,} more labels; --json has all"
     yield "time", format_time(by_clock, outcome.seconds, found["events"])
+
+
+def show_metric(value: float, is_known: bool) -> str:
+    """A metric's value; a dash where nothing is known that it could be computed from."""
+    return in_digits(value) if is_known and value == value else "-"

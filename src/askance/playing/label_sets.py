@@ -13,7 +13,7 @@ import numpy as np
 from askance.errors import InvalidInput, InvalidParameter
 from askance.learner.multilabel import MultiLabelClassifier, MultiLabelTrace
 from askance.learner.multilabel.classifier import parameters_for_sets
-from askance.learner.multilabel.label_sets import check_labels, read_set
+from askance.learner.multilabel.label_sets import UnknownLabel, check_labels, read_set
 from askance.learner.state import room_for
 from askance.metrics.label_sets import summarise_label_sets
 from askance.playing.algorithm_spec import AlgorithmSpec
@@ -144,7 +144,7 @@ def play_label_sets(
         traces, width, asked, wrong, questions = list[MultiLabelTrace](), 0, 0, 0, 0
         for batch in stream:
             width = max(width, batch.X.shape[1])
-            trace = _play(clf, batch, width, stream)
+            trace = _play(clf, batch, width, stream, resume is not None)
             traces.append(trace)
             asked += int(trace.asked.sum())
             wrong += int(((trace.truth >= 0) & (trace.predicted != (trace.truth == 1))).sum())
@@ -170,7 +170,7 @@ def play_label_sets(
         )
 
 
-def _play(clf: MultiLabelClassifier, batch: Batch, width: int, stream: Stream) -> MultiLabelTrace:
+def _play(clf: MultiLabelClassifier, batch: Batch, width: int, stream: Stream, goes_on: bool) -> MultiLabelTrace:
     """The trace of a batch; the model is widened to the stream first."""
     sets = _sets_of(batch, stream)
     if clf.has_begun and clf.n_features_in_ < width:
@@ -178,6 +178,12 @@ def _play(clf: MultiLabelClassifier, batch: Batch, width: int, stream: Stream) -
     wide = clf.n_features_in_ if clf.has_begun else max(1, width)
     try:
         return clf.run(batch.to_width(wide), sets, times=batch.times)
+    except UnknownLabel as error:
+        advice = "a model keeps its labels, so name all of them when it is first run" if goes_on else "name all of them"
+        raise InvalidInput(
+            f"event {batch.first_row + error.row + 1:,} of {stream.name!r} {error.what}; {advice}: labels=, or "
+            "--classes A,B,..."
+        ) from None
     except InvalidInput as error:
         raise InvalidInput(f"{stream.name!r}, from event {batch.first_row + 1:,} on: {error}") from None
     except MemoryError:
@@ -200,8 +206,10 @@ def labels_in(stream: Stream, separator: str) -> list[str]:
         raise InvalidParameter("a pipe is read once; name all labels: labels=, or --classes A,B,...")
     found: set[str] = set()
     for batch in stream:
-        for text in set(_sets_of(batch, stream)):
-            found |= read_set(text, "a label", separator) or set()
+        sets = _sets_of(batch, stream)
+        for each in {value for value in sets if not isinstance(value, dict)}:
+            found |= read_set(each, "a label", separator) or set()
+        found.update(label for value in sets if isinstance(value, dict) for label in value)
     if not found:
         raise InvalidInput(
             f"{stream.name!r} has {stream.rows_read:,} events, but none has a label; is it the right field?"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.learner.multilabel.label_sets import read_set
+from askance.learner.multilabel.label_sets import read_known
 from askance.playing.label_set_model import LabelSetModel
 from askance.playing.predict import Predictions, Predictor
 from askance.stream import Batch
@@ -43,8 +43,11 @@ class LabelSetPredictor(Predictor):
     def _count(self, predicted: np.ndarray, y: np.ndarray | None) -> None:
         if y is None:
             return
-        for found, text in zip(predicted, y.tolist(), strict=True):
-            truth = read_set(text, "a label", self.stream.settings.label_separator)
+        for found, value in zip(predicted, y.tolist(), strict=True):
+            truth = read_known(value, "a label", self.stream.settings.label_separator)
+            if isinstance(truth, dict):
+                is_whole = all(truth.get(str(label)) is not None for label in self.classes)
+                truth = {label for label, answer in truth.items() if answer} if is_whole else None
             if truth is not None:
                 self.labeled += 1
                 self.right += set(found) == truth

@@ -49,18 +49,12 @@ class JsonlStream(RowStream):
 
     def _look_at_first_rows(self) -> None:
         """Settle what the label is, and the kinds of the fields of the first rows."""
-        rows = []
         content = self._buffer.first_lines(SAMPLE_ROWS)
-        for _, line in Buffer.of(content, self.name).lines():
-            try:
-                row = read_row(line, self._label_lists())
-            except ValueError:
-                continue
-            if row is not None:
-                rows.append(row)
-        self._names = names = list(dict.fromkeys(name for row in rows for name in row))
+        names, rows = self._first_rows(content)
         if self._label is None and self.settings.label is not False:
             self._label = find_label(names) if self._state is None else self._label_beside(names, self._state)
+            names, rows = self._first_rows(content)  # now with what is below the label's field left whole
+        self._names = names
         if isinstance(self.settings.label, str) and rows and self._label not in names:
             raise InvalidParameter(
                 f"none of the first rows of {self.name!r} has a field {self._label!r} to be the label; "
@@ -75,11 +69,33 @@ class JsonlStream(RowStream):
             self._check_any_is_known(self._features.kinds, names)
         self._first = self._features.to_dict()
 
-    def _label_lists(self) -> Collection[str]:
-        """The fields in which a list is a set of labels."""
-        if self.settings.label_separator is None or self.settings.label is False:
-            return ()
-        return LABEL_NAMES if self._label is None else (self._label,)
+    def _first_rows(self, content: bytes) -> tuple[list[str], list[dict[str, Any]]]:
+        """The names of the fields of the first rows, and those rows without the bad ones."""
+        rows = []
+        for _, line in Buffer.of(content, self.name).lines():
+            try:
+                row = self._read_row(line)
+            except ValueError:
+                continue
+            if row is not None:
+                rows.append(row)
+        return list(dict.fromkeys(name for row in rows for name in row)), rows
+
+    def _read_row(self, line: bytes | BadLine) -> dict[str, Any] | None:
+        """The flattened fields of a line, but a list or an object that is the label as it is: nothing that is below
+        the label's field is a feature. Where labels are no sets, an empty one is none."""
+        row = read_object(line)
+        if row is None:
+            return None
+        are_sets = self.settings.label_separator is not None
+        if self._label is not None:
+            fields: Collection[str] = (self._label,)
+        elif are_sets and self.settings.label is not False:
+            fields = [name for name in row if name.strip().lower() in LABEL_NAMES]
+        else:
+            fields = ()
+        whole = {name: value for name in fields if (value := take_nested(row, name)) is not None}
+        return flatten(row) | {name: value for name, value in whole.items() if value or are_sets}
 
     def _rows(self) -> Iterator[Rows]:
         cells, labels = Cells(), list[Any]()
@@ -99,7 +115,7 @@ class JsonlStream(RowStream):
         """Add the row of a line to a batch, unless it is empty or bad."""
         named = None if self.origins is None else self.origins.id_field
         try:
-            row = read_row(line, self._label_lists())
+            row = self._read_row(line)
             if row is None:
                 return
             known = None if named is None else row.get(named)
@@ -139,14 +155,21 @@ def _constant(word: str) -> None:
 _decode = json.JSONDecoder(parse_constant=_constant).decode
 
 
-def read_row(line: bytes | BadLine, whole: Collection[str] = ()) -> dict[str, Any] | None:
-    """The flattened fields of a line; None for an empty one, a ValueError for one that is no JSON object. Lists in the
-    fields of ``whole`` stay as they are."""
-    row = read_object(line)
-    if row is None:
-        return None
-    lists = {name: row.pop(name) for name in whole if isinstance(row.get(name), list)}
-    return flatten(row) | lists
+def take_nested(row: dict[str, Any], name: str) -> Any:
+    """Take the list or the object that a row has at the full name of a field out of it; None if there is neither.
+
+    >>> row = {"meta": {"tags": ["a"], "size": 3}}
+    >>> take_nested(row, "meta.tags"), row
+    (['a'], {'meta': {'size': 3}})
+    """
+    if isinstance(row.get(name), list | dict):
+        return row.pop(name)
+    for dot in (place for place, sign in enumerate(name) if sign == "."):
+        below = row.get(name[:dot])
+        found = take_nested(below, name[dot + 1 :]) if isinstance(below, dict) else None
+        if found is not None:
+            return found
+    return None
 
 
 def read_object(line: bytes | BadLine) -> dict[str, Any] | None:

@@ -8,7 +8,8 @@ another kind is a bad line. Blanks around a label do not count, and a word that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,8 @@ class Labels:
     missing : MissingValues, optional
         What stands for a missing label; the usual words unless given.
     separator : str, optional
-        What stands between the labels of a set; lists of labels are then written so, as text.
+        What stands between the labels of a set; lists of labels are then written so, as text, and an object of true and
+        false by label is a set of which only those labels are known.
 
     Examples
     --------
@@ -173,13 +175,20 @@ class Labels:
 
         True and false are the texts ``true`` and ``false``, but 1 and 0 where labels are numbers.
         """
-        if self.separator is not None and isinstance(label, list | tuple):
-            return self._join(label, self.separator)
+        if self.separator is not None and isinstance(label, list | tuple | Mapping):
+            try:
+                return self._known_part(label) if isinstance(label, Mapping) else self._join(label, self.separator)
+            except ValueError:
+                if self.is_lenient:
+                    return None
+                raise
         if self.is_missing(label):
             return None
         if isinstance(label, str):
             return self.value(label)
         if not isinstance(label, int | float):
+            if self.is_lenient:
+                return None
             raise ValueError(f"a label is text or a number, got {str(label)[:40]!r}.")
         if isinstance(label, bool) and self.kind == "text":
             return "true" if label else "false"
@@ -192,10 +201,32 @@ class Labels:
 
     def _join(self, labels: Sequence[Any], separator: str) -> str:
         """A list of labels as text."""
-        texts = [str(self.of(label)) for label in labels]
+        texts = [self._one_of_set(label) for label in labels]
         if any(separator in text for text in texts):
             raise ValueError(f"a label of {str(labels)[:40]} has the separator {separator!r} in it; take another one.")
         return separator.join(texts)
+
+    def _one_of_set(self, label: Any) -> str:
+        """A label in a list, as text. A word that stands for a missing value elsewhere is a label here."""
+        if isinstance(label, str) and label.strip(BLANKS):
+            return str(self._value(label))
+        if isinstance(label, int | float) and not self.is_missing(label):
+            return str(self.of(label))
+        shown = json.dumps(label, default=str)[:40]
+        raise ValueError(
+            f"a list of labels has {shown} where a text or a number belongs; leave it out, or write null in place "
+            "of the list if the labels are not known."
+        )
+
+    def _known_part(self, answers: Mapping[Any, Any]) -> dict[str, bool | None] | None:
+        """What is known of a set: whether the event has a label, by its name; None if nothing is known."""
+        for label, answer in answers.items():
+            if answer is not None and not isinstance(answer, bool):
+                raise ValueError(
+                    f"the label {str(label)[:40]!r} of a partly known set is {str(answer)[:40]!r} where true, false or "
+                    "null belongs; write a list of the labels that the event has, if all are known."
+                )
+        return {self._value(str(label)): answer for label, answer in answers.items()} or None
 
     def values(self, texts: Sequence[str | None]) -> np.ndarray:
         """The labels as an array; None where one is missing."""
@@ -263,8 +294,8 @@ DTYPES: dict[str | None, Any] = {"int": np.int64, "float": np.float64, "text": n
 
 
 def as_array(values: list[Any], kind: str | None) -> np.ndarray:
-    """Labels of one kind as an array; an object array where some are missing."""
-    if None in values:
+    """Labels of one kind as an array; an object array where some are missing, or known in part."""
+    if None in values or any(value.__class__ is dict for value in values):
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array

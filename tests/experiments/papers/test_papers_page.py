@@ -5,7 +5,8 @@ from pathlib import Path
 
 from askance.experiments.papers import experiments
 
-PAGE = (Path(__file__).parents[3] / "docs" / "papers.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 
 
 def test_the_page_of_the_papers_names_exactly_the_experiments_that_there_are():
@@ -18,3 +19,11 @@ def test_every_rule_that_the_page_names_exists():
 
     named = set(re.findall(r"`([A-Z][A-Za-z0-9]+)(?:\([a-z_=, A-Z]*\))?`", PAGE))
     assert named <= set(updates.__all__) | set(queries.__all__) | {"UOAL", "BOAL"}
+
+
+def test_every_file_that_the_page_names_exists():
+    named = set(re.findall(r"`([a-z_/]+\.py)`", PAGE))
+    assert len(named) > 5
+    assert [
+        name for name in sorted(named) if not any((at / name).exists() for at in (ROOT, ROOT / "src/askance"))
+    ] == []

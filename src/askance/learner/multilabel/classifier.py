@@ -16,7 +16,7 @@ from askance.learner.compiled import check_explore
 from askance.learner.events import Preparation
 from askance.learner.labels import MISSING
 from askance.learner.make import settings_of
-from askance.learner.multilabel.label_sets import check_labels, read_label_sets, read_set, unknown_label
+from askance.learner.multilabel.label_sets import check_labels, read_answers, read_label_sets, read_set, unknown_label
 from askance.learner.multilabel.model_per_label import ModelPerLabel
 from askance.learner.multilabel.questions import (
     Interleaved,
@@ -227,8 +227,8 @@ class MultiLabelClassifier:
         Y : matrix of shape (n_events, n_labels), or list with a set per event, or the name of a column of X
             A matrix (array, sparse matrix, table) has 1 for a label that the event has and 0 for one that it has not,
             and NaN where that is not known. In a list, each event has a set, list or tuple of labels, a text in which
-            ``label_separator`` stands between them, or None where nothing is known. What is not known is predicted, and
-            nothing else.
+            ``label_separator`` stands between them, a dict such as ``{"sports": True, "politics": False}`` where other
+            labels are not known, or None where nothing is. What is not known is predicted, and nothing else.
         times : array-like of shape (n_events,), optional
             When each event came; budgets by time need it, unless a field has the kind "time".
         """
@@ -298,14 +298,11 @@ class MultiLabelClassifier:
                 raise InvalidType("tell needs the answers y: a dict of True and False by label, or the set of labels.")
             y = {label: label in found for label in labels} | dict.fromkeys(found, True)
         answers = np.full(len(labels), MISSING, np.int32)
-        for label, answer in y.items():
+        for label, answer in read_answers(y, "y").items():
             if label not in labels:
                 raise unknown_label(label, "y", labels)
-            if answer is None:
-                continue
-            if not isinstance(answer, bool | np.bool_):
-                raise InvalidType(f"the answer for {label!r} is True or False, or None, got {answer!r}.")
-            answers[labels.index(label)] = int(answer)
+            if answer is not None:
+                answers[labels.index(label)] = int(answer)
         return answers
 
     @staticmethod

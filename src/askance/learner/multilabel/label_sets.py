@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def read_label_sets(
         raise InvalidType(
             f"Y is a matrix with a column per label, or a list with a set per event, got {type(Y).__name__}."
         )
-    sets = [read_set(value, f"Y[{place}]", separator) for place, value in enumerate(Y)]
+    sets = [read_known(value, f"Y[{place}]", separator) for place, value in enumerate(Y)]
     if labels is None:
         occurring = {label for each in sets if each is not None for label in each}
         if not occurring:
@@ -61,13 +61,13 @@ def read_label_sets(
     place_of = {label: place for place, label in enumerate(labels)}
     answers = np.zeros((len(sets), len(labels)), np.int32)
     for row, each in enumerate(sets):
-        if each is None:
+        if each is None or isinstance(each, dict):
             answers[row] = MISSING
-            continue
-        for label in each:
+        for label, answer in (each if isinstance(each, dict) else dict.fromkeys(each or (), True)).items():
             if label not in place_of:
-                raise unknown_label(label, f"Y[{row}]", labels)
-            answers[row, place_of[label]] = 1
+                raise unknown_label(label, f"Y[{row}]", labels, row)
+            if answer is not None:
+                answers[row, place_of[label]] = int(answer)
     return labels, answers
 
 
@@ -102,6 +102,24 @@ def read_matrix(Y: Any, labels: tuple[Any, ...] | None) -> tuple[tuple[Any, ...]
     return labels, np.where(numbers == numbers, numbers == 1.0, MISSING).astype(np.int32)
 
 
+def read_known(value: Any, where: str, separator: str | None) -> set[Any] | dict[Any, bool | None] | None:
+    """What is known of one event's labels: the set of those that it has, or, where only some are known, whether it has
+    them by label; None where nothing is known."""
+    return read_answers(value, where) if isinstance(value, Mapping) else read_set(value, where, separator)
+
+
+def read_answers(value: Mapping[Any, Any], where: str) -> dict[Any, bool | None]:
+    """Whether an event has some labels, None where that is not known."""
+    found = {}
+    for label, answer in value.items():
+        if not isinstance(label, str | int | float | np.generic):
+            raise InvalidInput(f"{where} has the label {label!r}; a label is a text or a number.")
+        if answer is not None and not isinstance(answer, bool | np.bool_):
+            raise InvalidType(f"the answer for {label!r} in {where} is True or False, or None, got {answer!r}.")
+        found[label.item() if isinstance(label, np.generic) else label] = None if answer is None else bool(answer)
+    return found
+
+
 def read_set(value: Any, where: str, separator: str | None) -> set[Any] | None:
     """One event's labels; None where nothing is known of them."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
@@ -117,15 +135,27 @@ def read_set(value: Any, where: str, separator: str | None) -> set[Any] | None:
         value = value.tolist()
     if not isinstance(value, set | frozenset | list | tuple):
         raise InvalidInput(f"{where} is {value!r} where a set of labels belongs.")
-    found = {label.item() if isinstance(label, np.generic) else label for label in value}
+    found = [label.item() if isinstance(label, np.generic) else label for label in value]
     for label in found:
         if not isinstance(label, str | int | float):
             raise InvalidInput(f"{where} has the label {label!r}; a label is a text or a number.")
-    return found
+    return set(found)
 
 
-def unknown_label(label: Any, where: str, labels: tuple[Any, ...]) -> InvalidInput:
-    return InvalidInput(f"{where} has the label {label!r}, which is none of {_some(labels)}; name all with labels=.")
+class UnknownLabel(InvalidInput):
+    """An event has a label that is none of those there are."""
+
+    what = ""
+    """What the event has, without where it is and what to do."""
+    row = 0
+    """Which event it is."""
+
+
+def unknown_label(label: Any, where: str, labels: tuple[Any, ...], row: int = 0) -> UnknownLabel:
+    what = f"has the label {label!r}, which is none of {_some(labels)}"
+    error = UnknownLabel(f"{where} {what}; name all with labels=.")
+    error.what, error.row = what, row
+    return error
 
 
 def _some(labels: tuple[Any, ...]) -> str:
