@@ -24,7 +24,7 @@ from askance.live.engine.replay import last_seq, replay
 from askance.live.engine.scheme import NOT_YET, Label, Scheme
 from askance.live.problems import Problem
 from askance.live.questions.states import AnswerState, AskState, one_of
-from askance.live.store.database import Session
+from askance.live.store.database import Session, StoreError
 from askance.plural import conjugate, format_count
 
 LONGEST_LABEL = 200
@@ -291,5 +291,7 @@ def make_learner(session: Session, config: Config, scheme: Scheme) -> Learner:
     model = replace(scheme, since=NOT_YET).settings_of(config.model)
     try:
         return fresh_learner(session, replace(config, model=model))
+    except StoreError:
+        raise
     except AskanceError as error:
         raise Problem("invalid", str(error)) from None
