@@ -60,7 +60,7 @@ def test_where_answers_are_slower_than_the_stream_it_is_about_all_events():
 def test_the_first_minutes_of_the_demo_are_told_truthfully(seed):
     config = from_document(demo.SETTINGS)
     learner, waiting, verdicts = Learner(config.model, config.asking), [], {}
-    right = []
+    right, held = [], []
     for place, (text, label) in enumerate(islice(demo.stream(seed), 3000)):
         fields, truth = demo.fields_of(place, text), CLASSES.index(label)
         decided = learner.decide([Incoming(fields, place / 5.0)], place)[0]
@@ -75,7 +75,9 @@ def test_the_first_minutes_of_the_demo_are_told_truthfully(seed):
             verdicts[place + 1] = shown
             if shown.labels >= ENOUGH:
                 assert shown.accuracy.high > baseline(shown)["estimate"], place  # never: worse than guessing
-                assert shown.accuracy.low <= sum(right[-shown.events :]) / shown.events <= shown.accuracy.high
+                truth_shown = sum(right[-shown.events :]) / shown.events
+                held.append(shown.accuracy.low <= truth_shown <= shown.accuracy.high)
+    assert sum(held) >= 0.9 * len(held)  # intervals of 95 %, each looked at by itself
     assert verdicts[150].labels < ENOUGH  # after ten seconds
     assert verdicts[1500].labels >= ENOUGH  # after five minutes
     last = verdicts[3000]
