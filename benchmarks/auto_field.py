@@ -9,7 +9,7 @@ import numpy as np
 import askance
 from askance.learner.auto import Committee, InverseSquareMargin
 from askance.learner.auto.fourier import CURVES
-from askance.learner.auto.make import ASKING, AUDIT_GROWTH, AUDITS, CLASS_POWER, EVENT_REACTION, REACTION
+from askance.learner.auto.make import ASKING, AUDIT_GROWTH, AUDITS, CLASS_POWER, EVENT_REACTION, POWER, REACTION
 from askance.learner.auto.members import DUAL, MEMBERS, MIRROR, PASSIVE, PROBIT, Member
 from askance.learner.auto.views import RAW, STANDARD, UNIT
 from benchmarks.auto_data import Played, judge, stream, whole
@@ -79,6 +79,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "one learner (standard-probit-10)": {"members": "standard-probit-10"},
     "nothing asked at random": {"audits": 0.0},
     "no curves": {"curves": 0},
+    "odds by the square of the margin": {"power": 2.0},
     "classes alike in asking": {"class_power": 0.0, "rare_side": 0.0},
     "threshold of the asked events": {"unbiasing": 0.0},
     "equal events asked as others": {"variety": 0.0},
@@ -121,7 +122,9 @@ def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: in
     options = dict(options)
     events = stream(name, options.pop("preparation", "raw"), order, n)
     budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
-    query = InverseSquareMargin(options.pop("delta", 0.2), options.pop("class_power", CLASS_POWER))
+    query = InverseSquareMargin(
+        options.pop("delta", 0.2), options.pop("class_power", CLASS_POWER), options.pop("power", POWER)
+    )
     as_made = {"curves": CURVES, "audits": AUDITS, "audit_growth": AUDIT_GROWTH, "reaction": REACTION}
     options = as_made | {"event_reaction": EVENT_REACTION, **ASKING} | options
     clf = askance.ActiveClassifier(

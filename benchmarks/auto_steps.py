@@ -4,8 +4,8 @@
     ASKANCE_DATA=... python -m benchmarks.auto_steps --table BASE,NAME,...
 
 Plays up to 8,000 events in three orders at 1, 5 and 20 % of the labels and notes the balanced accuracy under NAME, a
-line a run; ``--table`` prints what is noted. Options are those of ``Committee``, and ``delta``, ``class_power``
-and ``burst``. Constants are chosen on ``DEVELOPMENT``. ``HELD_OUT`` is for the end, to be looked at once.
+line a run; ``--table`` prints what is noted. Options are those of ``Committee``, and ``delta``, ``class_power``,
+``power`` and ``burst``. Constants are chosen on ``DEVELOPMENT``. ``HELD_OUT`` is for the end, to be looked at once.
 """
 
 import argparse

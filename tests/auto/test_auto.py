@@ -17,6 +17,7 @@ from askance.budgets import Fixed, PerPeriod, Rate
 from askance.errors import AskanceError, InvalidParameter
 from askance.learner.auto import Committee, DecayingRate, InverseSquareMargin
 from askance.learner.auto.layout import view_counts
+from askance.learner.state import Tally
 
 
 def stream(n=600, d=8, classes=2, seed=0, scale=1.0, rare=None):
@@ -212,6 +213,19 @@ def test_with_two_classes_more_is_asked_where_the_rarer_one_is_predicted():
     assert trace.variance[trace.predicted == 1].min() > trace.variance[trace.predicted == 0].max()
 
 
+@pytest.mark.parametrize(
+    ("budget", "power"),
+    [(0.05, 3.0), (500, 3.0), (PerPeriod(5, "1d"), 3.0), (Fixed(50) & PerPeriod(5, "1d"), 3.0), (None, 2.0)],
+)
+def test_with_a_pace_the_odds_fall_with_the_cube_of_the_margin(budget, power):
+    """p = 1 / (1 + (|m| / (delta c))^b); b is 3 in ``auto``, and 2 where nothing makes up for few questions."""
+    query = askance.make("auto", budget=budget)._rules().query
+    for margin in (-2.0, -0.1, 0.0, 0.3, 5.0):
+        expected = 1.0 / (1.0 + (abs(margin) / (0.2 * 1.5)) ** power)
+        parameters = query.parameters(Committee())
+        assert query.probability(parameters, margin, 1.5, 0.0, Tally(1, 0, 0)) == pytest.approx(expected, rel=1e-12)
+
+
 def standardised(X):
     """Every event with the statistics of those so far, itself included, and with the constant."""
     n, d = X.shape
@@ -288,8 +302,8 @@ def test_the_threshold_is_half_way_between_the_classes_of_all_events_not_of_the_
 @pytest.mark.parametrize(
     ("budget", "explore", "expected"),
     [
-        (0.05, 0.0, 0.02), (Rate(0.1), 0.0, 0.05), (0.05, 0.03, 0.03), (0.05, 0.001, 0.02), (500, 0.0, 0.0),
-        (0.01, 0.0, 0.0024), (None, 0.0, 0.0), (Rate(0.2) & Rate(0.05), 0.0, 0.02),
+        (0.05, 0.0, 0.025), (Rate(0.1), 0.0, 0.05), (0.05, 0.03, 0.03), (0.05, 0.001, 0.025), (500, 0.0, 0.0),
+        (0.01, 0.0, 0.0026), (None, 0.0, 0.0), (Rate(0.2) & Rate(0.05), 0.0, 0.025),
     ],
 )  # fmt: skip
 def test_a_part_of_a_share_is_asked_at_random(budget, explore, expected):

@@ -14,6 +14,7 @@ import askance
 from askance import queries
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
+from askance.learner.pacing import head_start
 from askance.learner.state import Tally
 from askance.queries import QueryRule
 
@@ -108,6 +109,50 @@ def test_the_ceiling_holds_on_any_stream(seed, rate, burst):
     budget = Rate(rate, burst=burst)
     trace = askance.make("SOAL-diag", budget=budget, classes=[0, 1], random_state=seed).run(X, y)
     assert (np.cumsum(trace.asked) <= allowed(rate, n, burst)).all()
+
+
+def events_until(asked, labels):
+    """After how many events so many labels were asked."""
+    return int(np.searchsorted(np.cumsum(asked), labels)) + 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_head_start_is_spent_at_once_where_answers_surprise_and_kept_where_they_do_not(seed):
+    rng = np.random.default_rng(seed)
+    X, dice = rng.normal(size=(4000, 5)), rng.integers(0, 10, 4000)
+
+    def events_needed(name, X, y, classes, burst):
+        clf = askance.make(name, budget=Rate(0.01, burst=burst), classes=classes, random_state=seed)
+        return events_until(clf.run(X, y).asked, 28)
+
+    assert events_needed("MPAA-I", X, dice, range(10), 40) < 120
+    assert events_needed("PAA-I", np.abs(X), np.zeros(len(X), int), [0, 1], 40) > 200  # right after one answer
+    assert events_needed("MPAA-I", X, dice, range(10), 10) > 1000  # no head start
+
+
+def test_a_head_start_waits_for_answers():
+    X = np.random.default_rng(0).normal(size=(1000, 5))
+    clf = askance.make("MPAA-I", budget=Rate(0.01, burst=40), classes=range(10), random_state=0)
+    asked = [clf.ask(x).asked for x in X]
+    assert events_until(asked, 28) > 200
+    assert (np.cumsum(asked) <= allowed(0.01, len(X), 40)).all()
+
+
+@pytest.mark.parametrize(
+    ("burst", "asked", "before", "mistakes", "wanted"),
+    [
+        (40.0, 0, 0, 0, 30 / 40),  # before the first answer nothing is known to be clear
+        (40.0, 10, 0, 5, 20 / 40),
+        (40.0, 10, 0, 2, 20 / 40 * (6 / 12) ** 4),
+        (40.0, 30, 0, 30, 0.0),  # spent
+        (40.0, 110, 100, 70, 20 / 40),  # a share that was set when 100 labels had been asked
+        (10.0, 0, 0, 0, 0.0),
+    ],
+)
+def test_the_head_start_is_as_written(burst, asked, before, mistakes, wanted):
+    since = type("Since", (), {"asked_before": before})
+    constraint = type("Constraint", (), {"burst": burst})
+    assert head_start(constraint, since, Tally(1000, asked, mistakes)) == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("carry", [False, True])

@@ -67,7 +67,8 @@ def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any
         )
     if not isinstance(query, QueryRule):
         raise InvalidType(f"query must be a query rule such as askance.queries.Margin(), got {query!r}.")
-    return Combination(update, query, as_budget(update.resolve_budget(budget)), normalize, intercept, explore)
+    budget = as_budget(update.resolve_budget(budget))
+    return Combination(update, query.for_budget(budget), budget, normalize, intercept, explore)
 
 
 class CompiledLearner:

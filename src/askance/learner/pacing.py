@@ -13,8 +13,14 @@ ceiling, so that every event can be asked and 1 / probability stays a correct we
 
         A = max(r t, b + 0.96 r t),     w = r min(16, ((A - a) / L)^2),     L = LEAD = 10.
 
-   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. For n labels a
-   period, c of them carried over more, a_0 asked before it, e events of the period so far and f to come,
+   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. A burst b > L
+   is a head start, spent within some ``HURRY`` = 40 events as long as the answers are mostly surprises, k of them not
+   as predicted:
+
+        w >= (b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4.
+
+   Where predictions are soon right, or a class is so rare that the first answers say little, it is spent as above.
+   For n labels a period, c of them carried over more, a_0 asked before it, e events of the period so far and f to come,
 
         A = a_0 + n + c,     w = min(16 (n + c) / (e + f), (A - a) / (1 + f)).
 
@@ -75,6 +81,7 @@ MOST_URGENCY = 16.0  # how many times its even share a constraint may want
 ENOUGH = 30.0  # events, to tell how busy a period is
 SHARE_AT_ONCE = 1.0 / 16.0  # of the events to come in a period: one pace serves no more than that
 BLIND = 10.0  # how many times as many events as came are expected if nothing else is known
+HURRY = 40.0  # events in which the burst of a share is spent down to L, if half of the answers or more are mistakes
 LAST_MOMENT = 0.999  # of a period, with room for rounding
 LEAST_WANTED = 1e-9  # above 0, for w divides; a spent budget stops at the ceiling
 RANGE = 1e12  # s lies between 1 / RANGE and RANGE
@@ -231,7 +238,7 @@ def schedule_update(steering, tally, income, longest, few=FEW_AT_ONCE, few_label
 def update_pace(parameters, budget_state, steering, tally):
     """Count the event in hand, and set w, the ceiling and h by all constraints.
 
-        share      w = r min(MOST_URGENCY, ((A - a) / L)^2)                             even share r
+        share      w = r min(MOST_URGENCY, ((A - a) / L)^2), and see ``head_start``     even share r
         period     w = min(MOST_URGENCY (n + c) / (e + f), (A - a) / (1 + f))           even share (n + c) / (e + f)
 
     The smallest w and the smallest floor(A) count. Returns the smallest even share, and for how many events one pace
@@ -246,7 +253,8 @@ def update_pace(parameters, budget_state, steering, tally):
         if constraint.share > 0.0:
             allowed = labels_allowed(constraint, period, tally)
             income = min(income, constraint.share)
-            wanted = min(wanted, constraint.share * urgency((allowed - tally.asked) * (1.0 / LEAD)))
+            urgent = constraint.share * urgency((allowed - tally.asked) * (1.0 / LEAD))
+            wanted = min(wanted, max(urgent, head_start(constraint, period, tally)))
         elif constraint.period > 0.0:
             time = steering.time / constraint.period
             number = np.floor(time)
@@ -288,6 +296,14 @@ def labels_allowed(constraint, since, tally):
         since.asked_before = tally.asked
     accrued = constraint.share * (tally.seen - since.begun)
     return since.asked_before + max(accrued, constraint.burst + (1.0 - PAID_BACK) * accrued)
+
+
+def head_start(constraint, since, tally):
+    """(b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4: the share wanted while the burst b is not spent down to L, for
+    a labels asked since the share was set and k mistakes so far."""
+    left = constraint.burst - LEAD - (tally.asked - since.asked_before)
+    surprise = min(1.0, 2.0 * (tally.mistakes + 1.0) / (tally.asked + 2.0))
+    return max(0.0, left) / HURRY * surprise**4
 
 
 def urgency(ratio):

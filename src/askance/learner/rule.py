@@ -335,6 +335,10 @@ class QueryRule(Parameterised):
                 break
         return 0
 
+    def for_budget(self, budget: Any) -> QueryRule:
+        """The rule to use with this budget, if that makes a difference."""
+        return self
+
     def parameters(self, update: UpdateRule) -> np.ndarray:
         """The float vector the kernel sees. A field that is None takes the update rule's value of that name."""
         values = []

@@ -1,6 +1,6 @@
 """What is at stake with an event: the number c with which the query rule weighs its margin.
 
-    p = 1 / (1 + (m / (delta c^a))^2)                        (see ``query``)
+    p = 1 / (1 + (|m| / (delta c^a))^b)                      (see ``query``)
 
     c = c_p ^ rare_side                                       two classes, p the predicted one
     c = (c_a + c_b) / 2                                       more, a and b those with the highest scores

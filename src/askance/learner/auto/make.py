@@ -17,9 +17,9 @@ PARAMETERS = {"objective": "balanced", "costs": None}
 """The parameters of ``auto`` beside those of every algorithm, with their defaults."""
 OWN_WAY = ("normalize", "intercept")
 """What it does itself, whatever a loop over algorithms says."""
-CLASS_POWER = 1.0  # a of ``InverseSquareMargin``
+CLASS_POWER, POWER = 1.0, 3.0  # a and b of ``InverseSquareMargin``
 AUDITS = 0.2  # of a share r of the events, asked at random ...
-AUDIT_GROWTH = 20.0  # ... times 1 + 20 r
+AUDIT_GROWTH = 30.0  # ... times 1 + 30 r
 REACTION = 1.0  # to an alarm
 EVENT_REACTION = 0.5  # to changed events
 ASKING: dict[str, Any] = {"unbiasing": 1.0, "rare_side": 0.5, "variety": 4.0}
@@ -44,7 +44,7 @@ def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict
             audit_growth=AUDIT_GROWTH,
             **ASKING,
         ),
-        "query": InverseSquareMargin(class_power=CLASS_POWER),
+        "query": InverseSquareMargin(class_power=CLASS_POWER, power=POWER),
         **common,
     }
 

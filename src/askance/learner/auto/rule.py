@@ -87,7 +87,7 @@ class Committee(UpdateRule):
         intervals become narrower. ``make("auto")`` has 0.2.
     audit_growth : float, default 0.0
         How much larger that part is with a larger r: audits (1 + audit_growth r), up to a half. ``make("auto")`` has
-        20, which is 1/5 + 4 r: the fewer labels there are, the more each of them has to teach.
+        30, which is 1/5 + 6 r: the fewer labels there are, the more each of them has to teach.
     unbiasing : float, default 0.0
         Two classes, ``balanced``: the power of an answer's weight, over the usual one, with which its margin counts in
         the threshold. With 0, as in models saved before there was a choice, the threshold is that of the asked events,
