@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from askance.learner.presets import algorithms
     from askance.learner.trace import Decision, Trace
 
-__version__ = "0.2.0"
+__version__ = "0.2.1.dev0"
 
 __all__ = [
     "ActiveClassifier",

@@ -215,7 +215,14 @@ def test_with_two_classes_more_is_asked_where_the_rarer_one_is_predicted():
 
 @pytest.mark.parametrize(
     ("budget", "power"),
-    [(0.05, 3.0), (500, 3.0), (PerPeriod(5, "1d"), 3.0), (Fixed(50) & PerPeriod(5, "1d"), 3.0), (None, 2.0)],
+    [
+        (0.05, 3.0),
+        (500, 3.0),
+        (PerPeriod(5, "1d"), 3.0),
+        (Fixed(50) & PerPeriod(5, "1d"), 3.0),
+        (None, 2.0),
+        (Fixed(50) & 40, 2.0),
+    ],
 )
 def test_with_a_pace_the_odds_fall_with_the_cube_of_the_margin(budget, power):
     """p = 1 / (1 + (|m| / (delta c))^b); b is 3 in ``auto``, and 2 where nothing makes up for few questions."""
@@ -358,12 +365,13 @@ def test_the_promise_of_a_rate_is_kept_at_every_event(rate):
 
 
 def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are():
-    assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0)
-    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02, burst=20.0)
-    assert askance.make("auto", budget=Rate(0.02, burst=5)).budget == Rate(0.02, burst=5)
+    assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0, hurry=True)
+    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02, burst=20.0, hurry=True)
+    assert askance.make("auto", budget=Rate(0.02, burst=5)).budget == Rate(0.02, burst=5, hurry=True)
     assert askance.make("auto", budget=Fixed(30)).budget == DecayingRate(30)
     both = Fixed(30) & PerPeriod(5, "1d")
     assert askance.make("auto", budget=both).budget == both
+    assert askance.make("auto", budget=Rate(0.02) & 30).budget == Rate(0.02, hurry=True) & 30
     assert askance.make("auto").budget is None
 
 
@@ -405,7 +413,7 @@ def test_a_budget_that_is_set_within_a_stream_is_spread_from_there_on():
 def test_numbers_of_numpy_are_budgets_like_those_of_python():
     assert askance.make("auto", budget=np.int64(500)).budget == DecayingRate(500)
     share = askance.make("auto", budget=np.float32(0.25)).budget
-    assert share == Rate(0.25, burst=40.0)
+    assert share == Rate(0.25, burst=40.0, hurry=True)
     assert type(share.r) is float
 
 

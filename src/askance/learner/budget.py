@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, ClassVar, NamedTuple
 
@@ -48,6 +48,8 @@ class Budget(Parameterised):
     kernels: ClassVar[Pacing] = LIMITED
     reads_time: ClassVar[bool] = False
     """Whether every event must come with its time."""
+    sets_pace: ClassVar[bool] = False
+    """Whether it steers the query rule, rather than setting a limit alone."""
 
     def parameters(self) -> np.ndarray:
         """The float vector the kernels see: the fields in their order."""
@@ -74,6 +76,10 @@ class Budget(Parameterised):
     def most_in_all(self) -> float:
         """The labels that may ever be asked; infinite if there is no such number."""
         return inf
+
+    def hurried(self) -> Budget:
+        """The same budget, with the burst of every share in a hurry."""
+        return self
 
     def in_words(self) -> str:
         """The budget as people say it."""
@@ -126,6 +132,7 @@ class Paced(Budget):
     """A budget that spreads its labels over the stream by steering the query rule's scale (see ``pacing``)."""
 
     kernels: ClassVar = BY_EVENTS
+    sets_pace: ClassVar[bool] = True
 
     def parameters(self) -> np.ndarray:
         return np.array(self.constraints()).ravel()
@@ -161,6 +168,9 @@ class Rate(Paced):
         The share of events to ask for, in (0, 1].
     burst : float, default 10
         How many labels may be asked ahead of the rate at the beginning.
+    hurry : bool, default False
+        Whether a burst of more than 10 labels is spent within some 40 events, as long as half of the answers or more
+        are not as predicted, instead of over the first ``10 / r`` events. ``auto`` is always in a hurry.
 
     Examples
     --------
@@ -170,13 +180,17 @@ class Rate(Paced):
 
     r: float = share(0.1, hint=" To allow {value} labels in total use budget={value}.")
     burst: float = parameter(10.0, "a finite number of 0 or more", lambda value: 0.0 <= value < inf)
+    hurry: bool = False
+
+    def hurried(self) -> Budget:
+        return replace(self, hurry=True)
 
     def in_words(self) -> str:
         ahead = f", at most {self.burst:g} labels ahead at the start" if self.burst else ""
         return f"about {100 * self.r:g}% of the events{ahead}"
 
     def constraints(self) -> list[Constraint]:
-        return [Constraint(share=float(self.r), burst=float(self.burst))]
+        return [Constraint(share=float(self.r), burst=float(self.burst), hurry=float(self.hurry))]
 
 
 PERIODS = {"1d": "a day", "1h": "an hour"}
@@ -258,6 +272,9 @@ class Both(Paced):
             part.check()
             part.constraints()
 
+    def hurried(self) -> Budget:
+        return Both(self.first.hurried(), self.second.hurried())
+
     def in_words(self) -> str:
         return f"{self.first.in_words()} and {self.second.in_words()}"
 
@@ -269,7 +286,7 @@ class Both(Paced):
         return self.first.reads_time or self.second.reads_time
 
     @property
-    def sets_pace(self) -> bool:
+    def sets_pace(self) -> bool:  # type: ignore[override]
         """Whether one of the two sets a pace. Two mere limits are one limit, the smaller."""
         return any(constraint.share > 0.0 or constraint.period > 0.0 for constraint in self.constraints())
 
@@ -292,7 +309,7 @@ def as_budget(budget: Any) -> Budget:
     """The budget that a user's value means: None is no limit, a whole number ``Fixed``, a share ``Rate``.
 
     >>> as_budget(500), as_budget(0.02)
-    (Fixed(n=500), Rate(r=0.02, burst=10.0))
+    (Fixed(n=500), Rate(r=0.02, burst=10.0, hurry=False))
     """
     if budget is None:
         return Unlimited()

@@ -27,6 +27,8 @@ class Constraint(NamedTuple):
     """The seconds of a period; 0 if there is none."""
     carry: float = 0.0
     """1 if the labels that a period leaves over are carried over, else 0."""
+    hurry: float = 0.0
+    """1 if the burst is spent at once while answers surprise, else 0."""
 
 
 CONSTRAINT = declare_record(*Constraint._fields)

@@ -13,9 +13,9 @@ ceiling, so that every event can be asked and 1 / probability stays a correct we
 
         A = max(r t, b + 0.96 r t),     w = r min(16, ((A - a) / L)^2),     L = LEAD = 10.
 
-   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. A burst b > L
-   is a head start, spent within some ``HURRY`` = 40 events as long as the answers are mostly surprises, k of them not
-   as predicted:
+   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. With ``hurry``, a
+   burst b > L is spent within some ``HURRY`` = 40 events as long as the answers are mostly surprises, k of them not as
+   predicted:
 
         w >= (b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4.
 
@@ -238,7 +238,7 @@ def schedule_update(steering, tally, income, longest, few=FEW_AT_ONCE, few_label
 def update_pace(parameters, budget_state, steering, tally):
     """Count the event in hand, and set w, the ceiling and h by all constraints.
 
-        share      w = r min(MOST_URGENCY, ((A - a) / L)^2), and see ``head_start``     even share r
+        share      w = r min(MOST_URGENCY, ((A - a) / L)^2), and see ``hurried_share``  even share r
         period     w = min(MOST_URGENCY (n + c) / (e + f), (A - a) / (1 + f))           even share (n + c) / (e + f)
 
     The smallest w and the smallest floor(A) count. Returns the smallest even share, and for how many events one pace
@@ -254,7 +254,9 @@ def update_pace(parameters, budget_state, steering, tally):
             allowed = labels_allowed(constraint, period, tally)
             income = min(income, constraint.share)
             urgent = constraint.share * urgency((allowed - tally.asked) * (1.0 / LEAD))
-            wanted = min(wanted, max(urgent, head_start(constraint, period, tally)))
+            if constraint.hurry > 0.0:
+                urgent = max(urgent, hurried_share(constraint, period, tally))
+            wanted = min(wanted, urgent)
         elif constraint.period > 0.0:
             time = steering.time / constraint.period
             number = np.floor(time)
@@ -298,7 +300,7 @@ def labels_allowed(constraint, since, tally):
     return since.asked_before + max(accrued, constraint.burst + (1.0 - PAID_BACK) * accrued)
 
 
-def head_start(constraint, since, tally):
+def hurried_share(constraint, since, tally):
     """(b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4: the share wanted while the burst b is not spent down to L, for
     a labels asked since the share was set and k mistakes so far."""
     left = constraint.burst - LEAD - (tally.asked - since.asked_before)

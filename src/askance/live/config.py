@@ -17,6 +17,7 @@ from askance.live.access.company import OidcSettings, read_oidc
 from askance.live.access.mail import MailSettings, read_mail
 from askance.live.display.fields import Display, read_display
 from askance.live.display.instructions import Instructions, read_instructions
+from askance.live.engine.editions import EDITION
 from askance.live.engine.label_space import MOST_LABELS, SEPARATOR, LabelSpace, label_space
 from askance.live.http.proxies import read_networks, read_public_url
 from askance.live.webhooks.settings import Webhook, read_webhooks
@@ -32,7 +33,7 @@ where there are more than two: 18 MB for two classes, 3.5 MB for each of several
 MOST_ANSWERS = 25  # to one question
 MOST_HASH_BITS, MOST_NGRAMS, LAST_PORT, GREATEST = 24, 5, 65_535, 2**53
 SHORTEST_LEASE = 1.0
-LATER_SETTINGS = ("na_values", "load", "labels", "added", "since", "label_sets")
+LATER_SETTINGS = ("na_values", "load", "labels", "added", "since", "label_sets", "edition")
 """Of the model, that stores from before do not have."""
 RATE, AUDIT_SHARE = 0.05, 0.05  # of the events asked about, and of these a random sample
 
@@ -60,6 +61,8 @@ class ModelSettings:
     """The entry of the log since which classes and kinds of fields are these; 0: from the beginning."""
     label_sets: bool = False
     """Whether an event has any number of the classes rather than one."""
+    edition: int = 0
+    """Which parameters ``auto`` has (``askance.live.engine.editions``); that of its store, where there is one."""
 
     @property
     def places(self) -> list[str]:
@@ -297,6 +300,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, MOST_NGRAMS),
         na_values=_na_values(table.get("na_values", [])),
         label_sets=label_sets,
+        edition=EDITION if algorithm == ALGORITHM else 0,
     )
     from askance.live.engine.learners import learner_kind
 

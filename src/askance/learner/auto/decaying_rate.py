@@ -12,7 +12,7 @@ a labels asked so far, the wanted share of the events is (see ``pacing``, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,12 +69,12 @@ def resolve_budget(budget: Any) -> Any:
     """The budget to use: if the user left the spreading open, one that begins with a burst of labels.
 
     >>> resolve_budget(0.02), resolve_budget(500), resolve_budget(Rate(0.02))
-    (Rate(r=0.02, burst=40.0), DecayingRate(n=500), Rate(r=0.02, burst=20.0))
+    (Rate(r=0.02, burst=40.0, hurry=False), DecayingRate(n=500), Rate(r=0.02, burst=20.0, hurry=False))
     """
     if isinstance(budget, float | np.floating) and 0.0 < budget < 1.0:
         return Rate(float(budget), burst=HEAD)
     if type(budget) is Rate and budget.burst == Rate.burst:
-        return Rate(budget.r, burst=SMALL_HEAD)
+        return replace(budget, burst=SMALL_HEAD)
     if isinstance(budget, int | np.integer) and not isinstance(budget, bool) and budget >= 0:
         return DecayingRate(int(budget))
     if type(budget) is Fixed:

@@ -6,7 +6,6 @@ from typing import Any
 
 from askance.costs import check_costs, has_two_kinds
 from askance.errors import InvalidParameter
-from askance.learner.auto.decaying_rate import resolve_budget
 from askance.learner.auto.fourier import CURVES
 from askance.learner.auto.query import InverseSquareMargin
 from askance.learner.auto.rule import Committee
@@ -20,10 +19,12 @@ OWN_WAY = ("normalize", "intercept")
 CLASS_POWER, POWER = 1.0, 3.0  # a and b of ``InverseSquareMargin``
 AUDITS = 0.2  # of a share r of the events, asked at random ...
 AUDIT_GROWTH = 30.0  # ... times 1 + 30 r
+HURRY = True  # to spend a head start
 REACTION = 1.0  # to an alarm
 EVENT_REACTION = 0.5  # to changed events
 ASKING: dict[str, Any] = {"unbiasing": 1.0, "rare_side": 0.5, "variety": 4.0}
-"""The committee's parameters of asking (see ``asking`` and ``classes``)."""
+"""The committee's parameters of asking (see ``asking`` and ``classes``). Whoever changes one of all these writes what
+it was into ``askance.live.engine.editions``, for the logs that began with it."""
 
 
 def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
@@ -33,20 +34,18 @@ def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict
             raise no_parameter(AUTO, key, PARAMETERS, [name for name in COMMON if name not in OWN_WAY])
     for key in OWN_WAY:
         common.pop(key, None)
-    common["budget"] = resolve_budget(common.get("budget"))
-    return {
-        "update": Committee(
-            **aim(**parameters),
-            curves=CURVES,
-            reaction=REACTION,
-            event_reaction=EVENT_REACTION,
-            audits=AUDITS,
-            audit_growth=AUDIT_GROWTH,
-            **ASKING,
-        ),
-        "query": InverseSquareMargin(class_power=CLASS_POWER, power=POWER),
-        **common,
-    }
+    update = Committee(
+        **aim(**parameters),
+        curves=CURVES,
+        reaction=REACTION,
+        event_reaction=EVENT_REACTION,
+        audits=AUDITS,
+        audit_growth=AUDIT_GROWTH,
+        hurry=HURRY,
+        **ASKING,
+    )
+    common["budget"] = update.resolve_budget(common.get("budget"))
+    return {"update": update, "query": InverseSquareMargin(class_power=CLASS_POWER, power=POWER), **common}
 
 
 def aim(objective: Any = None, costs: Any = None) -> dict[str, Any]:

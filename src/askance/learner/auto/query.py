@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from askance.learner.budget import Budget, Paced
+from askance.learner.budget import Budget
 from askance.learner.rule import QueryRule, parameter, positive
 
 
@@ -50,4 +50,4 @@ class InverseSquareMargin(QueryRule):
     reads_variance: ClassVar = True  # which makes a committee watch every event, not only those it learns from
 
     def for_budget(self, budget: Budget) -> InverseSquareMargin:
-        return self if isinstance(budget, Paced) else replace(self, power=min(self.power, 2.0))
+        return self if budget.sets_pace else replace(self, power=min(self.power, 2.0))

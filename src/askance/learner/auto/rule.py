@@ -28,6 +28,7 @@ from askance.learner.auto.members import CURVED_MEMBERS, MEMBERS, Member
 from askance.learner.auto.report import Report, report
 from askance.learner.auto.report_counts import count_bought
 from askance.learner.auto.views import ALL, CURVED, MOST_CENTRED, STANDARD, WORK_ROWS
+from askance.learner.budget import Budget
 from askance.learner.covariance import COVARIANCE, COVARIANCE_SIZE, view_covariance
 from askance.learner.fourier import draw_frequencies
 from askance.learner.rule import Kernels, UpdateRule, parameter, positive
@@ -88,6 +89,9 @@ class Committee(UpdateRule):
     audit_growth : float, default 0.0
         How much larger that part is with a larger r: audits (1 + audit_growth r), up to a half. ``make("auto")`` has
         30, which is 1/5 + 6 r: the fewer labels there are, the more each of them has to teach.
+    hurry : bool, default False
+        Whether the burst of a ``Rate`` is spent at once while answers surprise (its ``hurry``). ``make("auto")`` has
+        True.
     unbiasing : float, default 0.0
         Two classes, ``balanced``: the power of an answer's weight, over the usual one, with which its margin counts in
         the threshold. With 0, as in models saved before there was a choice, the threshold is that of the asked events,
@@ -118,6 +122,7 @@ class Committee(UpdateRule):
     event_reaction: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     audits: float = parameter(0.0, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
     audit_growth: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
+    hurry: bool = False
     unbiasing: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     rare_side: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     variety: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
@@ -332,8 +337,10 @@ class Committee(UpdateRule):
     # --- budget and report -------------------------------------------------------------------------------
 
     def resolve_budget(self, budget: Any) -> Any:
-        """The budget to use: if the user left the spreading open, one that begins with a burst of labels."""
-        return resolve_budget(budget)
+        """The budget to use: if the user left the spreading open, one that begins with a burst of labels, which is
+        spent in a ``hurry``."""
+        budget = resolve_budget(budget)
+        return budget.hurried() if self.hurry and isinstance(budget, Budget) else budget
 
     def least_explore(self, budget: Any) -> float:
         """audits (1 + audit_growth r) r for a share r of the events, growing up to r / 2; 0 without such a share."""

@@ -35,6 +35,7 @@ from askance.learner.stream_classifier import StreamClassifier
 from askance.live.clock import STEP
 from askance.live.config import ALGORITHM, AskingSettings, ModelSettings
 from askance.live.dashboard.counts import counted_periods
+from askance.live.engine.editions import set_edition
 from askance.live.engine.exploration import Exploration, budget_of
 from askance.live.engine.quality_tracker import QualityTracker
 from askance.live.problems import TooManyFields, Unusable
@@ -133,10 +134,14 @@ def classifier(model: ModelSettings, asking: AskingSettings) -> Any:
     parameters = {"intercept": True, **model.parameters}
     if model.algorithm == ALGORITHM and not parameters.keys() & {"objective", "costs"}:
         parameters["objective"] = "accuracy"  # it is judged by that, and suggests what is most probable
-    return make_stream_classifier(
+    budget = budget_of(asking)
+    clf = make_stream_classifier(
         model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, max_pending=0,
-        budget=budget_of(asking), **parameters,
+        budget=budget, **parameters,
     )  # fmt: skip
+    if model.algorithm == ALGORITHM:
+        set_edition(clf, model.edition, budget)
+    return clf
 
 
 class Learner:

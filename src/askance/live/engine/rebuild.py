@@ -27,6 +27,7 @@ from askance.live.engine.state import EngineState
 from askance.live.engine.stored_settings import (
     adopt_model,
     find_edits,
+    in_own_edition,
     read_settings,
     refuse_other_kind,
     stored_model,
@@ -205,6 +206,7 @@ def rebuild_offline(
             refuse_other_kind(stored, config.model)
         if check:
             return compare(session, config)
+        config = in_own_edition(session, config)
         plan = plan_offline(session, config, change)
         changes_start = stored is not None and stored.load != config.model.load
         last = last_seq(session)

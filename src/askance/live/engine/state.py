@@ -28,7 +28,7 @@ from askance.live.engine.quarantine_state import NAME, QuarantineState
 from askance.live.engine.replay import last_seq, replay
 from askance.live.engine.scheme import Scheme, SchemeState, first_scheme
 from askance.live.engine.start import Start, start_from_file
-from askance.live.engine.stored_settings import read_settings
+from askance.live.engine.stored_settings import in_own_edition, read_settings
 from askance.live.questions.states import AnswerState
 from askance.live.store.database import Overtaken, Session
 from askance.live.store.log_hash import NAME as LOG_HASH
@@ -48,7 +48,7 @@ class EngineState(SchemeState):
 
     def __init__(self, config: Config, clock: Clock) -> None:
         self.declared, self.clock = config, clock
-        """The settings as their file has them."""
+        """The settings as their file has them, but for the edition, which is the store's."""
         self.use_scheme(config, first_scheme(config.model))
         self.minute = self.newest_minute = 0
         self.writer = token_hex(8)
@@ -57,6 +57,7 @@ class EngineState(SchemeState):
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
         meta: dict[str, str] = dict(session.all("SELECT name, value FROM meta"))
+        self.declared = in_own_edition(session, self.declared)
         self.use_scheme(*read_settings(session, self.declared))
         self.ahead = _number(meta, "clock") - self.clock.now()
         self.store = meta.get("store", "")

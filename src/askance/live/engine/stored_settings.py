@@ -16,6 +16,7 @@ from typing import NamedTuple
 from askance.live.clock import Clock
 from askance.live.config import Config, ModelSettings
 from askance.live.engine.checkpoints import WORDS_ALIKE, keep_start, remove_checkpoints, start_digest
+from askance.live.engine.editions import EDITIONS
 from askance.live.engine.scheme import Scheme, first_scheme, stored_scheme
 from askance.live.engine.scheme_changes import SchemeChange, apply_change, find_effects
 from askance.live.engine.start import start_from_file
@@ -42,11 +43,15 @@ def stored_model(session: Session) -> ModelSettings | None:
     if stored is None or (session.one("SELECT seq FROM events LIMIT 1") or last_change(session)) in (None, 0):
         return None
     try:
-        return ModelSettings.from_document(stored)
+        model = ModelSettings.from_document(stored)
+        if model.edition not in range(len(EDITIONS)):
+            raise ValueError("of a later release")
+        return model
     except (TypeError, ValueError):
         raise StartError(
-            "the stored settings of the model cannot be read; restore a backup, or 'askance export' the events, "
-            "'askance init' another store, and 'askance import' them into that."
+            "the stored settings of the model cannot be read; if a later release of askance wrote them, install that, "
+            "else restore a backup, or 'askance export' the events, 'askance init' another store, and 'askance import' "
+            "them into that."
         ) from None
 
 
@@ -62,12 +67,25 @@ def read_settings(session: Session, config: Config) -> StoredSettings:
     if before is None:
         return StoredSettings(config, first_scheme(config.model))
     scheme = stored_scheme(session, before)
-    model = scheme.settings_of(config.model)
-    _refuse_other_model(before, model)
+    _refuse_other_model(before, scheme.settings_of(config.model))
+    config = in_edition_of(before, config)
     edits = find_edits(session, config, scheme)
     if edits:
         raise StartError(_say_edits(session, config, before, scheme, edits))
     return with_scheme(config, scheme)
+
+
+def in_own_edition(session: Session, config: Config) -> Config:
+    """The settings in the edition of ``auto`` that the store began with, unless they are of another model by now."""
+    before = stored_model(session)
+    if before is None or _differences(before, stored_scheme(session, before).settings_of(config.model)):
+        return config
+    return in_edition_of(before, config)
+
+
+def in_edition_of(before: ModelSettings, config: Config) -> Config:
+    """The settings in the edition of these of the model."""
+    return replace(config, model=replace(config.model, edition=before.edition))
 
 
 def stored_scheme_of(session: Session, config: Config) -> Scheme:
@@ -94,7 +112,7 @@ def refuse_other_kind(before: ModelSettings, now: ModelSettings) -> None:
 
 def _refuse_other_model(before: ModelSettings, now: ModelSettings) -> None:
     refuse_other_kind(before, now)
-    names = [name for name in vars(before) if getattr(before, name) != getattr(now, name)]
+    names = _differences(before, now)
     if not names:
         return
     if "algorithm" in names and "hash_bits" in names:
@@ -104,6 +122,11 @@ def _refuse_other_model(before: ModelSettings, now: ModelSettings) -> None:
         f"the settings of the model changed ({shown}), but the stored model was made with others; "
         "put them back, or let 'askance rebuild' make the model anew from the log."
     )
+
+
+def _differences(before: ModelSettings, now: ModelSettings) -> list[str]:
+    """The settings of the model that differ; the edition is the store's, and no setting."""
+    return [name for name in vars(before) if name != "edition" and getattr(before, name) != getattr(now, name)]
 
 
 # --- what the file says of classes and fields ----------------------------------------------------------------

@@ -22,7 +22,8 @@ from askance.learner.loop import Block
 from askance.learner.multilabel.classifier import MultiLabelClassifier, make_multilabel
 from askance.learner.multilabel.questions import QuestionEvents, QuestionLearner
 from askance.learner.trace import Decision
-from askance.live.config import AskingSettings, ModelSettings
+from askance.live.config import ALGORITHM, AskingSettings, ModelSettings
+from askance.live.engine.editions import set_edition
 from askance.live.engine.exploration import budget_of
 from askance.live.engine.label_sets.exploration import LabelSetExploration
 from askance.live.engine.label_sets.question import LabelQuestion, asked_about
@@ -35,10 +36,14 @@ from askance.live.problems import Unusable
 
 def label_set_classifier(model: ModelSettings, asking: AskingSettings) -> MultiLabelClassifier:
     """The classifier that the settings ask for."""
-    return make_multilabel(
-        model.algorithm, labels=list(model.classes), random_state=model.seed, max_pending=0,
-        budget=budget_of(asking), **{"intercept": True, **model.parameters},
+    budget = budget_of(asking)
+    clf = make_multilabel(
+        model.algorithm, labels=list(model.classes), random_state=model.seed, max_pending=0, budget=budget,
+        **{"intercept": True, **model.parameters},
     )  # fmt: skip
+    if model.algorithm == ALGORITHM:
+        set_edition(clf, model.edition, budget)
+    return clf
 
 
 class LabelSetLearner(Learner):
