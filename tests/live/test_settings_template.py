@@ -63,6 +63,7 @@ def test_every_setting_is_in_the_template(tmp_path):
                 "labels",
                 "added",
                 "since",
+                "edition",
             }  # the store's, or above
         if kind is Instructions:
             names -= {"classes"}
