@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -275,3 +276,55 @@ def test_processes_that_compile_for_different_types_at_once_never_find_each_othe
     for types in ("for int32", "for int64"):
         assert third.load(types) in (f"code {types}", None)  # None: it is compiled once more
     assert any(third.load(types) for types in ("for int32", "for int64"))
+
+
+def test_processes_that_start_together_compile_once_between_them(tmp_path):
+    code = "print(json.dumps(play(make('PAA-I', random_state=0))))"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: in_a_new_process(code, tmp_path), range(4)))
+    assert sorted(one["misses"] for one in found) == [0, 0, 0, 1]
+    assert all(one["asked"] == found[0]["asked"] for one in found)
+
+
+NEEDS_LOCKS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks: everybody compiles")
+TAKE_TURN = """
+from askance import compile as compiling
+compiling.LONGEST_WAIT = 0.2
+with compiling._turn(5):
+    print(json.dumps(compiling._wait_for_turn(compiling._file_of_turns(compiling.cache_directory()), 5)))
+"""
+
+
+@NEEDS_LOCKS
+def test_a_process_that_holds_its_turn_for_long_is_not_waited_for(tmp_path, monkeypatch):
+    from askance import compile as compiling
+
+    monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
+    with compiling._turn(5):
+        assert not in_a_new_process(TAKE_TURN, tmp_path)
+    assert in_a_new_process(TAKE_TURN, tmp_path)
+
+
+@NEEDS_LOCKS
+def test_a_failure_ends_the_turn(tmp_path, monkeypatch):
+    from askance import compile as compiling
+
+    def fail(types):
+        raise ValueError(types)
+
+    monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
+    places = []
+    turn = compiling._turn
+    monkeypatch.setattr(compiling, "_turn", lambda place: turn(places.append(place) or 5))
+    with pytest.raises(ValueError, match="int64"):
+        compiling._take_turns(fail, "digest")("int64")
+    assert len(places) == 1
+    assert in_a_new_process(TAKE_TURN, tmp_path)
+
+
+@NEEDS_LOCKS
+def test_where_nobody_can_be_told_to_wait_everybody_compiles(filled_cache, tmp_path):
+    code, _ = filled_cache
+    (tmp_path / "kernels" / "turns.lock").mkdir(parents=True)
+    assert in_a_new_process(code, tmp_path)["misses"] == 1
+    assert in_a_new_process(code, tmp_path)["hits"] == 1

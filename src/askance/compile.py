@@ -23,6 +23,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -31,6 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.errors import InvalidKernel, InvalidParameter
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 Function = Callable[..., Any]
 NO_SLOTS: frozenset[tuple[Function, Function]] = frozenset()
@@ -143,6 +149,7 @@ def _compile(function: Function, slots: dict[Function, Function]) -> Function:
         linked.__qualname__ = linked.__name__ = f"{original.__name__}_{digest[:24]}"
         dispatcher = numba.njit(**options)(linked)
         dispatcher._cache = _cache_for(linked, digest)
+        dispatcher.compile = _take_turns(dispatcher.compile, digest)
         return dispatcher
 
     built = {prefetch: _prefetch_intrinsic()}
@@ -402,6 +409,62 @@ def _cache_for(function: Function, digest: str) -> Any:
                     super().save_overload(sig, data)
 
     return Cache(function)
+
+
+def _take_turns(compile_for: Function, digest: str) -> Function:
+    """A dispatcher's ``compile``, of which one process at a time works on the same function for the same types. Those
+    that come meanwhile wait, and find its machine code on disk: processes that start together on a new machine compile
+    once between them."""
+
+    @functools.wraps(compile_for)
+    def compile_in_turn(types: Any) -> Any:
+        place = int.from_bytes(hashlib.sha256(f"{digest}{types}".encode()).digest()[:5], "big")
+        with _turn(place):
+            return compile_for(types)
+
+    return compile_in_turn
+
+
+LONGEST_WAIT = 120.0
+"""Seconds after which a process compiles itself, whatever another one does: that may have been stopped."""
+
+
+@contextlib.contextmanager
+def _turn(place: int) -> Iterator[None]:
+    """While no other process has this place: a byte of a file that is locked, until the process ends at the latest."""
+    file = _file_of_turns(_writable_cache_directory(cache_directory()))
+    if file is None or not _wait_for_turn(file, place):
+        yield
+        return
+    try:
+        yield
+    finally:
+        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+
+
+def _wait_for_turn(file: int, place: int) -> bool:
+    """Whether the place was had within ``LONGEST_WAIT``."""
+    deadline = time.monotonic() + LONGEST_WAIT
+    while time.monotonic() < deadline:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            return True
+        except (BlockingIOError, PermissionError):  # another process has it
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            break
+    return False
+
+
+@functools.cache
+def _file_of_turns(directory: Path) -> int | None:
+    """It stays open: to close it would end all turns of this process. None where there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        return os.open(directory / "turns.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    except OSError:  # another user's file, say
+        return None
 
 
 def _fields_in(arguments: Any) -> tuple[Any, ...]:
