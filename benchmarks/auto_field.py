@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 import askance
-from askance.learner.auto import Committee, InverseSquareMargin
-from askance.learner.auto.fourier import CURVES
-from askance.learner.auto.make import ASKING, AUDIT_GROWTH, AUDITS, CLASS_POWER, EVENT_REACTION, POWER, REACTION
-from askance.learner.auto.members import DUAL, MEMBERS, MIRROR, PASSIVE, PROBIT, Member
+from askance.learner.auto import InverseSquareMargin
+from askance.learner.auto.members import DUAL, NOVELTY, PASSIVE, PROBIT, Member
 from askance.learner.auto.views import RAW, STANDARD, UNIT
 from benchmarks.auto_data import Played, judge, stream, whole
 
@@ -48,12 +46,14 @@ MANY = {
 }
 FULL_UP_TO = 130  # columns, beyond which a full matrix is left out of the grid
 
-SUBGRADIENT = (MIRROR, DUAL)
+SUBGRADIENT = (DUAL, NOVELTY)
+QUERY = tuple(InverseSquareMargin().get_params())
+"""The options that are those of the query rule."""
 
 
 def without(leaves_out: Callable[[Member], bool]) -> dict[str, Any]:
-    """Options of a committee that some members have left."""
-    return {"members": ",".join(member.name for member in MEMBERS if not leaves_out(member))}
+    """Options of ``make("auto")`` for a committee that some members have left."""
+    return {"members": ",".join(one.name for one in askance.make("auto").update.roster if not leaves_out(one))}
 
 
 AT_RANDOM: dict[str, Any] = {"delta": EVENLY, "class_power": 0.0}
@@ -75,6 +75,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "not standardised": without(lambda member: member.view == STANDARD),
     "no probit": without(lambda member: member.rule == PROBIT),
     "no adaptive subgradients": without(lambda member: member.rule in SUBGRADIENT),
+    "no member for novelty": {"novelty": False},
     "no passive-aggressive": without(lambda member: member.rule == PASSIVE),
     "one learner (standard-probit-10)": {"members": "standard-probit-10"},
     "nothing asked at random": {"audits": 0.0},
@@ -122,13 +123,7 @@ def play_auto(name: str, options: dict[str, Any], rate: float, order: int, n: in
     options = dict(options)
     events = stream(name, options.pop("preparation", "raw"), order, n)
     budget = askance.budgets.Rate(rate, burst=options.pop("burst", BURST))
-    query = InverseSquareMargin(
-        options.pop("delta", 0.2), options.pop("class_power", CLASS_POWER), options.pop("power", POWER)
-    )
-    as_made = {"curves": CURVES, "audits": AUDITS, "audit_growth": AUDIT_GROWTH, "reaction": REACTION}
-    options = as_made | {"event_reaction": EVENT_REACTION, **ASKING} | options
-    clf = askance.ActiveClassifier(
-        update=Committee(**options), query=query, budget=budget, classes=np.unique(whole(name)[1]), random_state=order,
-    )  # fmt: skip
+    clf = askance.make("auto", budget=budget, classes=np.unique(whole(name)[1]), random_state=order)
+    clf.set_params(**{f"{'query' if key in QUERY else 'update'}__{key}": value for key, value in options.items()})
     trace = clf.run(events.X, events.y)
     return judge(events.y, trace.predicted, int(trace.asked.sum()))

@@ -232,17 +232,18 @@ def learn_answer(parameters, state, event, answer, importance, weight, usual):
     emphasis = class_weight(parameters, state, answer)  # c_y
     update_votes(parameters, state, answer, emphasis * importance * weight)
     emphasis = emphasis ** view_settings(parameters).balancing
-    learn_members(parameters, state, event, answer, emphasis * min(1.0, weight))
+    learn_members(parameters, state, event, answer, emphasis, min(1.0, weight))
     while weight > 1.0:
         weight -= 1.0
         score_members(parameters, state, event)
-        learn_members(parameters, state, event, answer, emphasis * min(1.0, weight))
+        learn_members(parameters, state, event, answer, emphasis, min(1.0, weight))
     view_head(state).learned += 1.0
 
 
 @no_inline
-def learn_members(parameters, state, event, answer, weight):
-    """One update of every member; with more than two classes, each of its vectors learns its class against the rest."""
+def learn_members(parameters, state, event, answer, emphasis, times):
+    """One update of every member (see ``learn_member``). With more than two classes, each of its vectors learns its
+    class against the rest."""
     vectors = state.scores.size
     members, flat = n_members(state), n_flat(state)
     covariances = covariances_at(n_classes(state), members)
@@ -253,14 +254,14 @@ def learn_members(parameters, state, event, answer, weight):
         for vector in range(vectors):
             block = curved_state(state, i, vector, curves)
             side_of_vector = answer if vectors == 1 else int(answer == vector)
-            learn_member(rule, block, curved, side_of_vector, state.variances[i * vectors + vector], weight)
+            learn_member(rule, block, curved, side_of_vector, state.variances[i * vectors + vector], emphasis, times)
     for i in range(flat):
         rule = view_rule(parameters, i)
         view = view_event(state, event, int(rule.view_number))
         for vector in range(vectors):
             own = own_state(state, i, vector, vectors, covariances)
             side_of_vector = answer if vectors == 1 else int(answer == vector)
-            learn_member(rule, own, view, side_of_vector, state.variances[i * vectors + vector], weight)
+            learn_member(rule, own, view, side_of_vector, state.variances[i * vectors + vector], emphasis, times)
 
 
 def update_votes(parameters, state, answer, weight):

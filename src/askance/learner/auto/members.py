@@ -9,6 +9,12 @@ Adaptive subgradients (``update/adagrad.py``) keep the sum of squares q in place
 q' = q + beta x^2, H = delta + sqrt(q) and H' = delta + sqrt(q'), for each feature,
 
     mirror      w += eta beta y x / H'            dual        w = (w H + eta beta y x) / H'
+
+beta is the weight of the answer's class (see ``classes``). The member that seeks novelty has beta = 1 and a delta close
+to 0, so that w = eta S / sqrt(q) with S, the sum of y x. While hardly an answer is of the rare class, this measures
+what is unusual. A feature that none of n answers had was a little below its mean in all of them, so that its weight is
+sqrt(n) eta towards the rare class, however little that was. An event that has it is many deviations above the mean, the
+more the rarer it is, and is predicted to be of the rare class.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from askance.learner.update.adaptive import learn_diagonal, learn_full
 from askance.learner.update.passive_aggressive import learn_soft
 from askance.learner.update.probit import learn_full_moments, learn_moments
 
-PROBIT, ADAPTIVE, PASSIVE, MIRROR, DUAL = 0, 1, 2, 3, 4
+PROBIT, ADAPTIVE, PASSIVE, MIRROR, DUAL, NOVELTY = 0, 1, 2, 3, 4, 5
 
 SQUARES = 1  # where q is among the numbers of a feature
 
@@ -77,6 +83,10 @@ steps of the others. Mirror and dual are adaptive subgradients, the best with ve
 passive-aggressive member never become smaller: it is the one for a world that changes all the time."""
 
 
+SEEKS_NOVELTY = Member("standard-novelty-1", STANDARD, NOVELTY, (1.0, 0.0003, 0.0))
+"""Takes the place of ``standard-mirror-0.1`` in a committee with ``novelty``."""
+
+
 CURVED_MEMBERS = (
     Member("curved-probit-10", CURVED, PROBIT, (10.0, 1.0, 0.0)),
     Member("curved-probit-100", CURVED, PROBIT, (100.0, 1.0, 0.0)),
@@ -84,9 +94,13 @@ CURVED_MEMBERS = (
 """They have the curved view, where features are few enough for it (see ``fourier``), and come after the others."""
 
 
+def has_subgradients(rule):
+    return rule.kind == MIRROR or rule.kind == DUAL or rule.kind == NOVELTY
+
+
 def initial_variance(rule):
     """The variance of each weight before the first answer; for adaptive subgradients q, which is 0."""
-    if rule.kind == MIRROR or rule.kind == DUAL:
+    if has_subgradients(rule):
         return 0.0
     return rule.own[0] if rule.kind == PROBIT else 1.0
 
@@ -134,14 +148,16 @@ def learn_subgradient(parameters, own, event, answer, prediction, weight, averag
                 own.table[column, WEIGHT, 0] += pull / ridged_root
 
 
-def learn_member(rule, own, event, answer, margin, weight):
-    """One update of one weight vector by the member's rule; ``answer`` is 1 for its class, 0 for the rest."""
+def learn_member(rule, own, event, answer, margin, emphasis, times):
+    """One update of one weight vector by the member's rule; ``answer`` is 1 for its class, 0 for the rest. The answer
+    counts ``times`` times, and for all but novelty as much more as its class weighs, ``emphasis``."""
     prediction = Score(0, margin, 0.0)
     parameters = rule.own
+    weight = times if rule.kind == NOVELTY else emphasis * times
     if rule.kind == PASSIVE:
         learn_soft(parameters, own, event, answer, prediction, min(1.0, weight))
-    elif rule.kind == MIRROR or rule.kind == DUAL:
-        learn_subgradient(parameters, own, event, answer, prediction, weight, rule.kind == DUAL)
+    elif has_subgradients(rule):
+        learn_subgradient(parameters, own, event, answer, prediction, weight, rule.kind != MIRROR)
     elif own.matrix.size > 0:
         if rule.kind == PROBIT:
             learn_full_moments(parameters, own, event, answer, prediction, weight)

@@ -24,7 +24,7 @@ from askance.learner.auto.fourier import (
     curved_state,
 )
 from askance.learner.auto.layout import covariances_at, n_flat, n_members, view_head, view_member
-from askance.learner.auto.members import CURVED_MEMBERS, MEMBERS, Member
+from askance.learner.auto.members import CURVED_MEMBERS, MEMBERS, MIRROR, SEEKS_NOVELTY, Member
 from askance.learner.auto.report import Report, report
 from askance.learner.auto.report_counts import count_bought
 from askance.learner.auto.views import ALL, CURVED, MOST_CENTRED, STANDARD, WORK_ROWS
@@ -102,6 +102,9 @@ class Committee(UpdateRule):
     variety : float, default 0.0
         How much less is asked for events that are nearly equal to ones asked lately (see ``asking``). ``make("auto")``
         has 4.
+    novelty : bool, default False
+        Whether the member ``standard-novelty-1``, which takes the unusual for the rarer class, has the place of
+        ``standard-mirror-0.1``. ``make("auto")`` has True.
     costs : optional
         What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); for ``cost``. Of the mistakes that
         miss a class only the mean counts.
@@ -126,6 +129,7 @@ class Committee(UpdateRule):
     unbiasing: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     rare_side: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     variety: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
+    novelty: bool = False
     costs: Any = None
 
     weighted = True
@@ -158,7 +162,8 @@ class Committee(UpdateRule):
         return [name.strip() for name in str(self.members).split(",") if name.strip()]
 
     def _candidates(self) -> tuple[Member, ...]:
-        return MEMBERS + (CURVED_MEMBERS if self.curves > 0 else ())
+        flat = tuple(SEEKS_NOVELTY if self.novelty and one.rule == MIRROR else one for one in MEMBERS)
+        return flat + (CURVED_MEMBERS if self.curves > 0 else ())
 
     @property
     def roster(self) -> tuple[Member, ...]:
