@@ -9,15 +9,12 @@
 The last two get the first labels of the stream, as many as the head start of the others, without a question. Each plays
 every preparation (scikit-activeml, which is slow, only the standardised one) with every step size of its grid. Of two
 classes, each run predicts twice: with the threshold at 0, and with one moved as ``auto`` moves its own (see
-``auto_threshold``); the better counts. River and scikit-activeml move it by the labels that they bought. Vowpal Wabbit
-does not say which these are, so it gets all labels for this.
+``auto_threshold``) by the labels that it bought; the better counts.
 """
 
-import tempfile
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,35 +108,37 @@ def scan(name: str, preparation: str, order: int, n: int, loss: str, step: float
 
 
 def one_run(events: Stream, loss: str, power: float, step: float) -> Played:
-    with tempfile.TemporaryDirectory() as folder:
-        text = Path(folder) / "events.txt"
-        text.write_text(as_text(events), encoding="ascii")
-        scores, labels = run_vowpal(text, Path(folder) / "predictions.txt", loss, 10.0**power, step)
+    scores, asked = run_vowpal(as_lines(events), loss, 10.0**power, step)
     truth = events.y > 0
-    return max(judge(truth, scores >= 0.0, labels), judge(truth, move_threshold(scores, truth), labels))
+    labels = int(asked.sum())
+    return max(judge(truth, scores >= 0.0, labels), judge(truth, move_threshold(scores, truth, asked), labels))
 
 
 @lru_cache(maxsize=3)
-def as_text(events: Stream) -> str:
+def as_lines(events: Stream) -> list[str]:
     columns, values, starts = events.X.indices.tolist(), events.X.data.tolist(), events.X.indptr.tolist()
     lines = []
     for (start, stop), label in zip(pairwise(starts), events.y.tolist(), strict=True):
         lines.append(f"{label} | " + " ".join(f"{columns[k]}:{values[k]:.6g}" for k in range(start, stop)))
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def run_vowpal(text: Path, out: Path, loss: str, mellowness: float, step: float) -> tuple[np.ndarray, int]:
+def run_vowpal(lines: list[str], loss: str, mellowness: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """The score of every event before it is learned, and whether its label was bought: it takes the label away from an
+    event for which it does not ask."""
     from vowpalwabbit import pyvw
 
     asking = f"--active --simulation --mellowness {mellowness}"
-    learning = f"--loss_function {loss} --learning_rate {step} -b 18"
-    workspace = pyvw.Workspace(f"{asking} {learning} -d {text} -p {out}", enable_logging=True)
+    workspace = pyvw.Workspace(f"{asking} --loss_function {loss} --learning_rate {step} -b 18 --quiet")
+    scores, asked = np.empty(len(lines)), np.empty(len(lines), bool)
+    for t, line in enumerate(lines):
+        example = workspace.example(line)
+        workspace.learn(example)
+        scores[t] = example.get_simplelabel_prediction()
+        asked[t] = abs(example.get_simplelabel_label()) == 1.0
+        workspace.finish_example(example)
     workspace.finish()
-    labels = 0
-    for line in workspace.get_log():
-        if line.startswith("total queries"):
-            labels = int(line.split("=")[1])
-    return np.array([float(line.split()[0]) for line in out.read_text().splitlines() if line.strip()]), labels
+    return scores, asked
 
 
 # --- river -------------------------------------------------------------------------------------------------

@@ -38,11 +38,12 @@ class MovedThreshold:
         return score / self.usual_size if self.usual_size > 0.0 else 0.0
 
 
-def move_threshold(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """The predictions for a stream of which every label counts as an answer, once its event was predicted."""
+def move_threshold(scores: np.ndarray, truth: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """The predictions for a stream; the label of an event that was asked counts once the event was predicted."""
     threshold = MovedThreshold()
     predicted = np.empty(len(scores), bool)
-    for t, (score, answer) in enumerate(zip(scores.tolist(), truth.tolist(), strict=True)):
+    for t, (score, answer, is_asked) in enumerate(zip(scores.tolist(), truth.tolist(), asked.tolist(), strict=True)):
         predicted[t] = threshold.predict(score)
-        threshold.learn(score, answer)
+        if is_asked:
+            threshold.learn(score, answer)
     return predicted

@@ -1,8 +1,16 @@
 """The comparison of ``auto`` with other libraries is a fair one, and its report says what was played."""
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
+from benchmarks.auto_data import Stream, stream, whole
+from benchmarks.auto_field import ABLATIONS, play_auto
+from benchmarks.auto_peers import as_lines, run_vowpal
 from benchmarks.auto_report import write
 from benchmarks.auto_threshold import MovedThreshold, move_threshold
+
+import askance
+from askance.budgets import Rate
 
 
 def test_the_threshold_of_the_other_libraries_moves_as_that_of_auto():
@@ -14,9 +22,46 @@ def test_the_threshold_of_the_other_libraries_moves_as_that_of_auto():
     rng = np.random.default_rng(0)
     truth = rng.random(4_000) < 0.1
     scores = rng.normal(size=4_000) + 2.0 * truth - 3.0  # half way lies at -2
-    recalls = [np.mean(move_threshold(scores, truth)[truth == label] == label) for label in (False, True)]
+    asked = rng.random(4_000) < 0.2
+    moved = move_threshold(scores, truth, asked)
     assert np.mean(scores[truth] >= 0.0) < 0.2
-    assert min(recalls) > 0.65
+    assert min(np.mean(moved[truth == label] == label) for label in (False, True)) > 0.65
+    unknown = np.where(asked, truth, ~truth)  # what nobody asked for counts for nothing
+    np.testing.assert_array_equal(move_threshold(scores, unknown, asked), moved)
+    np.testing.assert_array_equal(move_threshold(scores, truth, np.zeros(4_000, bool)), scores >= 0.0)
+
+
+def test_vowpal_wabbit_tells_what_it_asked_for(tmp_path):
+    pyvw = pytest.importorskip("vowpalwabbit.pyvw")
+    rng = np.random.default_rng(0)
+    truth = rng.random(2_000) < 0.4
+    lines = as_lines(Stream(sp.csr_matrix(rng.normal(size=(2_000, 4)) + truth[:, None]), 2 * truth - 1))
+    scores, asked = run_vowpal(lines, "logistic", 0.003, 0.5)
+    (tmp_path / "events.txt").write_text("\n".join(lines) + "\n")
+    files = f"-d {tmp_path / 'events.txt'} -p {tmp_path / 'scores.txt'}"
+    whole_file = pyvw.Workspace(f"--active --simulation --mellowness 0.003 --learning_rate 0.5 -b 18 "
+                                f"--loss_function logistic {files}", enable_logging=True)  # fmt: skip
+    whole_file.finish()
+    assert f"total queries = {asked.sum()}" in whole_file.get_log()
+    said = [float(line.split()[0]) for line in (tmp_path / "scores.txt").read_text().splitlines()]
+    np.testing.assert_allclose(scores, said, atol=1e-5)
+
+
+def test_auto_plays_as_make_makes_it_and_every_ablation_is_something_else(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    np.savez(tmp_path / "made.npz", X=(rng.normal(size=(600, 5)) + y[:, None]).astype(np.float32), y=2 * y - 1)
+    monkeypatch.setenv("ASKANCE_DATA", str(tmp_path))
+    played = play_auto("made", {}, 0.2, 0, 600)
+    events = stream("made", "raw", 0, 600)
+    clf = askance.make("auto", budget=Rate(0.2, burst=40), classes=[-1, 1], random_state=0)
+    trace = clf.run(events.X, events.y)
+    assert (played.accuracy, played.labels) == (np.mean(trace.predicted == events.y), trace.asked.sum())
+    others = [label for label, options in ABLATIONS.items() if play_auto("made", options, 0.2, 0, 600) == played]
+    assert others[0] == "auto"
+    assert set(others) <= {"auto", "equal events asked as others"}  # there are none here
+    for cache in (whole, stream):
+        cache.cache_clear()
 
 
 def test_the_report_compares_on_the_orders_that_both_played(tmp_path):
