@@ -110,10 +110,10 @@ def play_preset(
 ) -> Played:
     """One preset on one order of a set."""
     events = stream(name, preparation, order, n)
+    budget = askance.budgets.Rate(rate, burst=BURST, hurry=True)  # as ``auto`` has it
     clf = askance.make(
-        preset, **parameters, budget=askance.budgets.Rate(rate, burst=BURST), classes=np.unique(whole(name)[1]),
-        intercept=True, random_state=order,
-    )  # fmt: skip
+        preset, **parameters, budget=budget, classes=np.unique(whole(name)[1]), intercept=True, random_state=order
+    )
     trace = clf.run(events.X, events.y)
     return judge(events.y, trace.predicted, int(trace.asked.sum()))
 

@@ -152,9 +152,14 @@ def goals(results: Results, cases: list[Case], fast: list[dict[str, Any]]) -> st
     ahead = [own > other for part in PEERS for case in cases for own, other in beside(results, part, case)]
     if ahead:
         add("ahead of the three libraries, tuned, in 90 % of the cases", share(ahead), np.mean(ahead) >= 0.9)
-    speeds = [row["speed"]["events_per_second"] for row in fast if row["key"]["classes"] == 2]
-    if speeds:
-        add("two classes, 100 non-zeros: 50,000 events a second", f"{min(speeds):,} at least", min(speeds) >= 50_000)
+    for aim, non_zeros, wanted in (("100 non-zeros", 100, 50_000), ("20 dense columns, curved views", 20, 20_000)):
+        speeds = [
+            row["speed"]["events_per_second"]
+            for row in fast
+            if (row["key"]["classes"], row["key"]["non_zeros"]) == (2, non_zeros)
+        ]
+        if speeds:
+            add(f"two classes, {aim}: {wanted:,} events a second", f"{min(speeds):,} at least", min(speeds) >= wanted)
     return "\n".join(lines)
 
 
