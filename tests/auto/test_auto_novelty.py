@@ -1,7 +1,6 @@
 """One member of ``auto`` takes what is unusual for the rarer class."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from tests import data
 
@@ -20,7 +19,7 @@ def balanced_accuracy(truth, predicted):
 def pages(n=4_000, d=200, rare=0.03, seed=0):
     """Events that have some of a few usual features; those of the rare class also have some of many unusual ones,
     hardly ever the same."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])  # not those that a classifier asks with
     y = (rng.random(n) < rare).astype(int)
     usual = rng.random((n, d // 10)) < 0.3
     unusual = rng.random((n, d - d // 10)) < np.where(y == 1, 0.03, 0.004)[:, None]
@@ -70,20 +69,21 @@ def test_it_has_the_place_of_mirror_descent_and_models_of_before_keep_theirs():
         (ALONE, "standard-mirror-0.1")
     ]
     assert before[: len(MEMBERS)] == [member.name for member in MEMBERS]
+    named = askance.make("auto").set_params(update__members=f"{ALONE}, standard-mirror-0.1").update
+    assert [member.name for member in named.roster] == ["standard-mirror-0.1", ALONE]
 
 
-@pytest.mark.parametrize("share", [0.01, 0.05])
-def test_a_rare_class_with_unusual_features_is_found(share):
+def test_a_rare_class_with_unusual_features_is_found():
     found = []
     for novelty in (True, False):
         scores = []
-        for seed in range(5):
+        for seed in range(8):
             X, y = pages(seed=seed)
-            clf = askance.make("auto", budget=share, random_state=seed, classes=[0, 1])
+            clf = askance.make("auto", budget=0.01, random_state=seed, classes=[0, 1])
             clf.set_params(update__novelty=novelty)
             scores.append(balanced_accuracy(y, clf.run(X, y).predicted))
         found.append(np.mean(scores))
-    assert found[0] > found[1] + 0.01
+    assert found[0] > found[1] + 0.02  # 20 other seeds: 0.053
 
 
 def test_on_web_pages_it_finds_more_of_the_rare_class():

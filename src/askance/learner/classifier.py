@@ -73,6 +73,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
         The number of features, where the first event may be a pair (columns, values), which does not tell.
     random_state : None, int or numpy.random.Generator
         Where the random numbers come from. Event t takes exactly one, whatever the rules and the size of the calls.
+        Streams that are made up need another seed: ``run`` warns if their labels were drawn from the same numbers.
     explore : float, default 0.0
         The least ask probability of every event, as long as the budget allows a label at all. The events asked because
         of it (``audit``) are a uniform sample of the stream: what an unbiased estimate rests on.

@@ -219,7 +219,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             warnings.warn(
                 f"X has no column {format_names(missing)}, which the model has learned from{brings}; was it renamed?",
                 DataWarning,
-                stacklevel=_frames_of_ours(),
+                stacklevel=frames_of_ours(),
             )
 
     def _check_labels(self, raw: RawEvents, y: Any, classes: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -332,7 +332,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             giving=lambda name, kind: f'fields={{{name!r}: "{kind}"}}',
         )
         for sentence in [*self._fields_never_seen(), *find_warnings(first)]:
-            warnings.warn(sentence, DataWarning, stacklevel=_frames_of_ours())
+            warnings.warn(sentence, DataWarning, stacklevel=frames_of_ours())
 
     def _fields_never_seen(self) -> Iterator[str]:
         """The fields that got a kind and that no event has had, such as misspelt ones; a sentence about each."""
@@ -450,7 +450,7 @@ class RawActiveClassifier(BaseActiveClassifier):
         if raw.names is not None:
             raise InvalidInput(f"X has the columns {sentence}")
         if names:
-            warnings.warn(f"X has the fields {sentence}", DataWarning, stacklevel=_frames_of_ours())
+            warnings.warn(f"X has the fields {sentence}", DataWarning, stacklevel=frames_of_ours())
 
     # --- what is read out --------------------------------------------------------------------------------
 
@@ -521,7 +521,7 @@ def _nothing_to_learn(features: RowFeatures) -> InvalidInput:
     )
 
 
-def _frames_of_ours() -> int:
+def frames_of_ours() -> int:
     """How far up whoever called us is, as ``warnings.warn`` counts from the caller of this."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("askance."):

@@ -21,6 +21,7 @@ from askance.learner.labels import MISSING, distinct_known_labels, select_known
 from askance.learner.loop import UNLABELED, Record
 from askance.learner.progress import ProgressBar
 from askance.learner.shards import batches_of, name_label
+from askance.learner.shared_seed import warn_of_shared_seed
 from askance.learner.sifting import LearnedState, Piece, Sifter, check_workers
 from askance.learner.trace import Trace
 
@@ -115,6 +116,7 @@ class PlayingClassifier(AskTellClassifier):
         uniforms = self._rng.random(n) if is_complete else np.zeros(n)
         if not is_complete:
             uniforms[is_labeled] = self._rng.random(int(is_labeled.sum()))
+        warn_of_shared_seed(truth, uniforms, self.random_state)
         blocks = events.blocks(compiled.preparation)
         pieces = (
             Piece(
