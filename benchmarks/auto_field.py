@@ -61,7 +61,7 @@ AT_RANDOM: dict[str, Any] = {"delta": EVENLY, "class_power": 0.0}
 
 ABLATIONS: dict[str, dict[str, Any]] = {
     "auto": {},
-    "no head start (burst 10)": {"burst": 10.0},
+    "half the head start (burst 20)": {"burst": 20.0},
     "constant as large as the event": {"modest": False},
     "line between two classes at 0": {"midway": 0.0},
     "classes alike in learning": {"balancing": 0.0},

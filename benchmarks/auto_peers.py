@@ -8,8 +8,8 @@
 
 The last two get the first labels of the stream, as many as the head start of the others, without a question. Each plays
 every preparation (scikit-activeml, which is slow, only the standardised one) with every step size of its grid. Of two
-classes, each run predicts twice: with the threshold at 0, and with one moved as ``auto`` moves its own (see
-``auto_threshold``) by the labels that it bought; the better counts.
+classes, each run predicts twice: with the threshold at 0, and with one moved by the labels that it bought, nearly as
+``auto`` moves its own (see ``auto_threshold``); the better counts.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,10 @@
-"""The threshold between two classes moved for the other libraries as ``auto`` moves its own.
+"""The threshold between two classes moved for the other libraries, nearly as ``auto`` moves its own.
 
     theta = (M_0 / (n_0 + B / 2) + M_1 / (n_1 + B / 2)) / 2,     M_k: the sum of the margins of class k's answers
 
-with the margins in units of their usual size, and everything forgetting, as in ``askance.learner.auto.classes``.
+with the margins in units of their usual size, and everything forgetting, as in ``askance.learner.auto.classes``. All
+answers count alike here. ``auto`` weighs them by what they stand for (``unbiasing``), for which one has to know how
+likely each was to be asked for: the others do not say.
 """
 
 import numpy as np

@@ -306,6 +306,26 @@ def test_a_process_that_holds_its_turn_for_long_is_not_waited_for(tmp_path, monk
 
 
 @NEEDS_LOCKS
+def test_all_turns_together_are_waited_for_no_longer_than_one(tmp_path, monkeypatch):
+    from askance import compile as compiling
+
+    code = """
+        import time
+        from askance import compile as compiling
+        compiling.LONGEST_WAIT = 1.0
+        file = compiling._file_of_turns(compiling._writable_cache_directory(compiling.cache_directory()))
+        began = time.monotonic()
+        turns = [compiling._wait_for_turn(file, place) for place in (5, 5, 5, 6)]
+        print(json.dumps([turns, compiling._waited, time.monotonic() - began]))
+    """
+    monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
+    with compiling._turn(5):
+        turns, waited, took = in_a_new_process(code, tmp_path)
+    assert turns == [False] * 4  # of those who waited in vain nobody waits again, or takes turns
+    assert 1.0 <= waited <= took
+
+
+@NEEDS_LOCKS
 def test_a_failure_ends_the_turn(tmp_path, monkeypatch):
     from askance import compile as compiling
 

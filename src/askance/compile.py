@@ -426,7 +426,9 @@ def _take_turns(compile_for: Function, digest: str) -> Function:
 
 
 LONGEST_WAIT = 120.0
-"""Seconds after which a process compiles itself, whatever another one does: that may have been stopped."""
+"""Seconds that a process waits for others in all; then it compiles itself: another one may have been stopped."""
+_waited = 0.0
+"""Seconds that this process has waited."""
 
 
 @contextlib.contextmanager
@@ -443,14 +445,16 @@ def _turn(place: int) -> Iterator[None]:
 
 
 def _wait_for_turn(file: int, place: int) -> bool:
-    """Whether the place was had within ``LONGEST_WAIT``."""
-    deadline = time.monotonic() + LONGEST_WAIT
-    while time.monotonic() < deadline:
+    """Whether the place was had before this process had waited for ``LONGEST_WAIT``."""
+    global _waited
+    while _waited <= LONGEST_WAIT:
+        began = time.monotonic()
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
             return True
         except (BlockingIOError, PermissionError):  # another process has it
             time.sleep(0.02)
+            _waited += time.monotonic() - began
         except OSError:  # a file system without locks
             break
     return False

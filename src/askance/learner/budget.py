@@ -169,8 +169,8 @@ class Rate(Paced):
     burst : float, default 10
         How many labels may be asked ahead of the rate at the beginning.
     hurry : bool, default False
-        Whether a burst of more than 10 labels is spent within some 40 events, as long as half of the answers or more
-        are not as predicted, instead of over the first ``10 / r`` events. ``auto`` is always in a hurry.
+        Whether a burst of more than 10 labels is spent within some hundred events, as long as half of the answers or
+        more are not as predicted, instead of over the first ``10 / r`` events. ``auto`` is always in a hurry.
 
     Examples
     --------

@@ -14,8 +14,8 @@ ceiling, so that every event can be asked and 1 / probability stays a correct we
         A = max(r t, b + 0.96 r t),     w = r min(16, ((A - a) / L)^2),     L = LEAD = 10.
 
    With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. With ``hurry``, a
-   burst b > L is spent within some ``HURRY`` = 40 events as long as the answers are mostly surprises, k of them not as
-   predicted:
+   burst b > L is spent as fast as it decays in ``HURRY`` = 40 events, as long as the answers are mostly surprises, k of
+   them not as predicted:
 
         w >= (b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4.
 
@@ -81,7 +81,7 @@ MOST_URGENCY = 16.0  # how many times its even share a constraint may want
 ENOUGH = 30.0  # events, to tell how busy a period is
 SHARE_AT_ONCE = 1.0 / 16.0  # of the events to come in a period: one pace serves no more than that
 BLIND = 10.0  # how many times as many events as came are expected if nothing else is known
-HURRY = 40.0  # events in which the burst of a share is spent down to L, if half of the answers or more are mistakes
+HURRY = 40.0  # events in which the burst of a share falls to 1/e, if half of the answers or more are mistakes
 LAST_MOMENT = 0.999  # of a period, with room for rounding
 LEAST_WANTED = 1e-9  # above 0, for w divides; a spent budget stops at the ceiling
 RANGE = 1e12  # s lies between 1 / RANGE and RANGE

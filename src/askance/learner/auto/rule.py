@@ -145,9 +145,9 @@ class Committee(UpdateRule):
         super().check()
         if self.objective not in OBJECTIVES:
             raise InvalidParameter(f"objective must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}.")
-        known = [member.name for member in self._candidates()]
-        unknown = [name for name in self._names() if name not in known]
-        if unknown or not self._names():
+        known = [member.name for member in self._known()]
+        names = known if self.members == "all" else self._names()
+        if not names or any(name not in known for name in names):
             raise InvalidParameter(
                 f"members must be all or some of {', '.join(known)}, with commas between, got {self.members!r}."
             )
@@ -157,19 +157,24 @@ class Committee(UpdateRule):
         return self.objective != "accuracy"
 
     def _names(self) -> list[str]:
-        if self.members == "all":
-            return [member.name for member in self._candidates()]
         return [name.strip() for name in str(self.members).split(",") if name.strip()]
 
     def _candidates(self) -> tuple[Member, ...]:
+        """All members of this committee if none are named."""
         flat = tuple(SEEKS_NOVELTY if self.novelty and one.rule == MIRROR else one for one in MEMBERS)
         return flat + (CURVED_MEMBERS if self.curves > 0 else ())
+
+    def _known(self) -> tuple[Member, ...]:
+        """All members that can be named."""
+        return (*MEMBERS, SEEKS_NOVELTY, *(CURVED_MEMBERS if self.curves > 0 else ()))
 
     @property
     def roster(self) -> tuple[Member, ...]:
         """The members, the curved ones last; where there are too many features for these, the others alone play."""
+        if self.members == "all":
+            return self._candidates()
         names = self._names()
-        return tuple(member for member in self._candidates() if member.name in names)
+        return tuple(member for member in self._known() if member.name in names)
 
     def parameters(self) -> np.ndarray:
         head = [
