@@ -22,8 +22,8 @@ class Shape(NamedTuple):
     classes: int
 
 
-SHAPES = (Shape(100, 10_000, 2), Shape(100, 100_000, 2), Shape(100, 500, 2), Shape(100, 10_000, 5), Shape(20, 20, 2))
-"""With 500 features, every event is centred, and so has 500 values for most members; with 20 there are full covariances
+SHAPES = (Shape(100, 10_000, 2), Shape(100, 100_000, 2), Shape(100, 800, 2), Shape(100, 10_000, 5), Shape(20, 20, 2))
+"""With 800 features, every event is centred, and so has 800 values for most members; with 20 there are full covariances
 and the curved view."""
 
 

@@ -16,7 +16,7 @@ import askance
 from askance.budgets import Fixed, PerPeriod, Rate
 from askance.errors import AskanceError, InvalidParameter
 from askance.learner.auto import Committee, DecayingRate, InverseSquareMargin
-from askance.learner.auto.layout import view_counts
+from askance.learner.auto.layout import view_counts, view_head
 from askance.learner.state import Tally
 
 
@@ -427,6 +427,17 @@ def test_the_scale_of_the_data_does_not_matter(scale):
     assert balanced_accuracy(y, trace.predicted) > 0.9
 
 
+def test_hundreds_of_dense_columns_are_centred():
+    X, y = data.load("digits")
+    X = np.maximum(0.0, X @ np.random.default_rng(1).normal(size=(64, 700)))
+    found = {}
+    for centred in (800, 512):
+        clf = askance.make("auto", budget=0.05, random_state=0).set_params(update__centred=centred)
+        found[centred] = balanced_accuracy(y, clf.run(X, y).predicted)
+        assert view_head(clf._state).is_centred == (centred == 800)
+    assert found[800] > found[512] + 0.02
+
+
 def test_rare_events_are_found_under_balance_and_ignored_more_under_accuracy():
     X, y = stream(6000, rare=0.03, seed=4)
     recall = {}
@@ -489,7 +500,7 @@ def test_it_comes_close_to_the_best_setting_on_real_data():
 
 
 @pytest.mark.parametrize("kind", ["numbers", "three classes"])
-@pytest.mark.parametrize("wider", [12, 300, 600])
+@pytest.mark.parametrize("wider", [12, 300, 600, 900])
 def test_a_wider_model_goes_on_learning(kind, wider):
     X, y = STREAMS[kind]
     clf = make(kind, budget=None)
@@ -507,7 +518,7 @@ def test_a_leader_that_begins_anew_leads_no_longer():
     clf = askance.make("auto", budget=Rate(0.2), random_state=0).set_params(update__curves=0)
     clf.run(X, y)
     assert clf.report().leader.startswith("standard")
-    clf.widen(600)
+    clf.widen(900)
     report = clf.report()
     assert report.leader == report.member_reports[0].name
     assert not report.leader.startswith("standard")

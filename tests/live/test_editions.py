@@ -18,8 +18,8 @@ from askance.live.engine.scheme_changes import SchemeChange
 from askance.live.engine.stored_settings import stored_model
 from askance.live.problems import StartError
 
-FIRST = {"power": 2.0, "audit_growth": 20.0, "hurry": False, "budget_hurry": False, "novelty": False}
-NOW = {"power": 3.0, "audit_growth": 30.0, "hurry": True, "budget_hurry": True, "novelty": True}
+FIRST = {"power": 2.0, "audit_growth": 20.0, "hurry": False, "budget_hurry": False, "novelty": False, "centred": 512}
+NOW = {"power": 3.0, "audit_growth": 30.0, "hurry": True, "budget_hurry": True, "novelty": True, "centred": 800}
 
 
 def asking_of(clf):
@@ -27,7 +27,7 @@ def asking_of(clf):
     update = getattr(clf.update, "update", clf.update)  # of label sets: that of each label
     return {
         "power": clf.query.power, "audit_growth": update.audit_growth, "hurry": update.hurry,
-        "budget_hurry": clf.budget.hurry, "novelty": update.novelty,
+        "budget_hurry": clf.budget.hurry, "novelty": update.novelty, "centred": update.centred,
     }  # fmt: skip
 
 

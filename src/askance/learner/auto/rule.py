@@ -27,7 +27,7 @@ from askance.learner.auto.layout import covariances_at, n_flat, n_members, view_
 from askance.learner.auto.members import CURVED_MEMBERS, MEMBERS, MIRROR, SEEKS_NOVELTY, Member
 from askance.learner.auto.report import Report, report
 from askance.learner.auto.report_counts import count_bought
-from askance.learner.auto.views import ALL, CURVED, MOST_CENTRED, STANDARD, WORK_ROWS
+from askance.learner.auto.views import ALL, CURVED, STANDARD, WORK_ROWS
 from askance.learner.budget import Budget
 from askance.learner.covariance import COVARIANCE, COVARIANCE_SIZE, view_covariance
 from askance.learner.fourier import draw_frequencies
@@ -105,6 +105,9 @@ class Committee(UpdateRule):
     novelty : bool, default False
         Whether the member ``standard-novelty-1``, which takes the unusual for the rarer class, has the place of
         ``standard-mirror-0.1``. ``make("auto")`` has True.
+    centred : int, default 512
+        How many features there may be for them to be centred in the standardised view, which takes time for absent
+        ones, too. ``make("auto")`` has 800.
     costs : optional
         What mistakes cost, by name or as rows of a matrix (see ``askance.costs``); for ``cost``. Of the mistakes that
         miss a class only the mean counts.
@@ -130,6 +133,7 @@ class Committee(UpdateRule):
     rare_side: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     variety: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
     novelty: bool = False
+    centred: int = parameter(512, "a whole number of 0 or more", lambda value: value >= 0 and value == int(value))
     costs: Any = None
 
     weighted = True
@@ -193,7 +197,8 @@ class Committee(UpdateRule):
         return np.append(self.parameters(), costs * len(costs) / costs.sum())
 
     def layout(self, n_classes: int) -> tuple[Any, ...]:
-        return (*super().layout(n_classes), self.roster, self.full, self.modest, self.curves, self.event_reaction > 0.0)
+        own = self.roster, self.full, self.modest, self.curves, self.centred, self.event_reaction > 0.0
+        return (*super().layout(n_classes), *own)
 
     def kernels(self, n_classes: int) -> Kernels:
         if self.objective == "cost" and self.costs is None and n_classes > 2:
@@ -231,7 +236,7 @@ class Committee(UpdateRule):
             work=np.zeros((FREQUENCIES + n_features if curved else WORK_ROWS, broadest)),
         )
         head = view_head(state)
-        head.is_centred = n_features <= MOST_CENTRED
+        head.is_centred = n_features <= self.centred
         head.is_modest = self.modest
         for i in range(members):
             view_member(state, i).vote = 1.0 / members

@@ -2,7 +2,7 @@
 
     unit        x / ||x||                          for text, and whatever has a length that says little
     raw         x / sqrt(mean ||x||^2)             keeps the length
-    standard    z / sqrt(d),   z_k = (x_k - mu_k) / sigma_k               up to ``MOST_CENTRED`` features
+    standard    z / sqrt(d),   z_k = (x_k - mu_k) / sigma_k               up to ``centred`` features
                 z / ||z||,     z_k = x_k / rms_k log(1 + t / t_k)         more features
 
 mu_k and sigma_k are the mean and standard deviation of feature k, absent values counting as 0, and d is the number of
@@ -35,8 +35,6 @@ UNIT, RAW, STANDARD, CURVED = 0, 1, 2, 3
 PRESENT, ALL, VALUES = 3, 4, 5
 """The columns of the event with the constant's; all columns; from here on, the values, one row for each view."""
 WORK_ROWS = 8
-
-MOST_CENTRED = 512
 
 
 def update_statistics(state, event):

@@ -21,7 +21,9 @@ class Edition(NamedTuple):
 
 
 EDITIONS = (
-    Edition(update={"audit_growth": 20.0, "hurry": False, "novelty": False}, query={"power": 2.0}),  # 0.2.0
+    Edition(
+        update={"audit_growth": 20.0, "hurry": False, "novelty": False, "centred": 512}, query={"power": 2.0}
+    ),  # 0.2.0
     Edition(update={}, query={}),
 )
 """By number, oldest first. Stores that name none began with the first."""
