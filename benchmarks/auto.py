@@ -20,7 +20,7 @@ from benchmarks.auto_speed import speeds
 EVENTS = 8000
 RATES = (0.01, 0.05, 0.2)
 PARTS = ("auto", "random", "prepared", "ablation", "defaults", "grid", "vowpal", "river", "activeml", "speed")
-ORDERS = {"prepared": 3, "ablation": 2, "vowpal": 3, "river": 3, "activeml": 1}
+ORDERS = {"prepared": 3, "ablation": 2, "vowpal": 5, "river": 3, "activeml": 3}
 """How many orders a part plays at most."""
 
 
