@@ -466,7 +466,7 @@ def _file_of_turns(directory: Path) -> int | None:
     if fcntl is None:
         return None
     try:
-        return os.open(directory / "turns.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        return os.open(directory / "turns.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:  # another user's file, say
         return None
 

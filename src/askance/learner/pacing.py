@@ -13,9 +13,9 @@ ceiling, so that every event can be asked and 1 / probability stays a correct we
 
         A = max(r t, b + 0.96 r t),     w = r min(16, ((A - a) / L)^2),     L = LEAD = 10.
 
-   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. With ``hurry``, a
-   burst b > L is spent as fast as it decays in ``HURRY`` = 40 events, as long as the answers are mostly surprises, k of
-   them not as predicted:
+   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. With ``hurry``,
+   what is left of a burst b > L falls to 1/e in ``HURRY`` = 40 events, as long as the answers are mostly surprises, k
+   of them not as predicted:
 
         w >= (b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4.
 
