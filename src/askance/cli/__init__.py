@@ -12,7 +12,10 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import askance
 from askance.cli import (
@@ -41,7 +44,7 @@ from askance.cli import (
 )
 from askance.cli.clock import since_now, since_the_process_began
 from askance.cli.command import Command, Parser, nearest
-from askance.errors import AskanceError
+from askance.errors import AskanceError, DataWarning
 
 COMMANDS: dict[str, Command] = {
     module.command.name: module.command
@@ -104,7 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # "?" for what the terminal cannot show
             stream.reconfigure(errors="replace")
     try:
-        code = dispatch(words, since_the_process_began if argv is None else since_now())
+        with warnings_as_sentences(words):
+            code = dispatch(words, since_the_process_began if argv is None else since_now())
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -127,6 +131,22 @@ def complain(words: list[str], sentence: str) -> None:
     """Say on standard error what is wrong."""
     name = parse_algorithm(words)
     print(f"askance {name}: {sentence}" if name else f"askance: {sentence}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_sentences(words: list[str]) -> Iterator[None]:
+    """Say on standard error what the library warns of in the data, without the line of code that warns."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, DataWarning):
+            complain(words, str(message))
+        else:
+            others(message, category, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def forget_output() -> None:

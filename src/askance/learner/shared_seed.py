@@ -33,7 +33,8 @@ def warn_of_shared_seed(truth: np.ndarray, uniforms: np.ndarray, random_state: A
         warnings.warn(
             "the labels depend on the random numbers that decide which events are asked: they were probably drawn by "
             f"numpy.random.default_rng({random_state!r}), which random_state={random_state!r} stands for, too. Weights "
-            "and intervals of such a run mean nothing: take another random_state, or another seed for the data.",
+            "and intervals of such a run mean nothing: take another random_state (--seed of the commands), or another "
+            "seed for the data.",
             DataWarning,
             stacklevel=frames_of_ours(),
         )
