@@ -6,19 +6,29 @@ BIN := $(VENV)/bin
 # One more than two cores: tests wait for services, browsers and the clock, and another may work meanwhile.
 WORKERS ?= 3
 LOWEST ?= .venv-lowest
+LIVE := -e packages/askance -e packages/askance-live
+ALL := -e packages/askance-papers -e 'packages/askance-live[postgres,oidc]'
+# With what the tests use of other libraries; peers are what the adapters are tested against.
+TESTED := $(ALL) -e 'packages/askance[drift,river,dask,onnx,redis,nats,kafka]'
+PEERS := $(ALL) -e 'packages/askance[drift,river,dask,onnx,redis,nats,kafka,mlflow,skactiveml]'
+PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 # Tests that use each package as users do; CONTRIBUTING.md says which one is for which. A name after :: is one test.
-LOWEST_TESTS ?= $(addprefix tests/,datasets features metrics quality stream/test_generators.py stream/test_missing.py \
-	stream/test_parquet.py learner/test_budgets.py learner/test_inputs.py learner/test_one_event.py learner/test_trace.py \
+LOWEST_TESTS ?= $(addprefix packages/askance/tests/,data/datasets data/encoding evaluate/metrics evaluate/quality \
+	data/formats/test_generators.py data/formats/test_missing.py data/formats/test_parquet.py \
+	learner/test_budgets.py learner/test_inputs.py learner/test_one_event.py learner/test_trace.py \
 	learner/test_sklearn_contract.py::test_estimator_passes_the_checks_with_an_intercept_normalised_and_on_a_budget \
-	brokers/test_contract.py experiments/test_plots.py cli/test_reproduce_screen.py live/test_smoke.py \
-	test_drift_signal.py::test_unscaled_it_is_rivers_detector test_drift_signal.py::test_a_river_detector_can_take_its_place \
+	brokers/test_contract.py compare/test_plots.py \
+	evaluate/test_drift_signal.py::test_unscaled_it_is_rivers_detector \
+	evaluate/test_drift_signal.py::test_a_river_detector_can_take_its_place \
 	adapters/test_wrap.py::test_late_answers_are_learned_as_they_come_with_their_own_events \
 	adapters/test_river.py::test_rivers_short_checks_pass adapters/test_onnx.py::test_labels_are_of_their_own_kind \
-	experiments/test_sweep.py::test_the_seed_decides_everything_whatever_the_number_of_workers \
-	experiments/test_sweep.py::test_scikit_learn_can_work_side_by_side_after_a_sweep_did \
-	live/test_company_login.py::test_somebody_comes_back_with_a_role_of_their_group \
-	live/test_webhooks.py::test_questions_and_answers_are_told_signed_and_in_order \
-	cli/test_run.py::test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy)
+	compare/test_sweep.py::test_the_seed_decides_everything_whatever_the_number_of_workers \
+	compare/test_sweep.py::test_scikit_learn_can_work_side_by_side_after_a_sweep_did \
+	cli/test_run.py::test_on_a_terminal_there_is_a_bar_with_speed_labels_and_accuracy) \
+	$(addprefix packages/askance-live/tests/live/,test_smoke.py \
+	test_company_login.py::test_somebody_comes_back_with_a_role_of_their_group \
+	test_webhooks.py::test_questions_and_answers_are_told_signed_and_in_order) \
+	packages/askance-papers/tests/cli/test_reproduce_screen.py
 # Whoever is done takes over tests that wait for the other, so that none is alone at the end with a long file.
 SHARE := -n $(WORKERS) --dist worksteal
 
@@ -44,39 +54,39 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e .
+$(VENV)/.installed: $(PROJECTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e packages/askance
 	@touch $@
 
 $(VENV)/.installed-live: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[live]'
+	$(BIN)/python -m pip install --quiet $(LIVE)
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[test,lint,peers]'
+	$(BIN)/python -m pip install --quiet $(PEERS) --group test --group lint --group peers
 	@touch $@
 
 # Ray is large, and has no wheel for the newest Python at once: without it its proofs are skipped.
 $(VENV)/.installed-prove: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet -e '.[ray]' || echo "Ray could not be installed; its proofs are skipped"
+	$(BIN)/python -m pip install --quiet -e 'packages/askance[ray]' || echo "Ray could not be installed; its proofs are skipped"
 	@touch $@
 
 $(VENV)/.installed-tools: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[tools]'
+	$(BIN)/python -m pip install --quiet --group tools
 	@touch $@
 
 # A folder of its own for machine code, too: that of one version of numba is of no use to another.
-$(LOWEST)/.installed: pyproject.toml $(VENV)/.installed-tools
+$(LOWEST)/.installed: $(PROJECTS) $(VENV)/.installed-tools
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
-	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[test]'
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct $(TESTED) --group test
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(BIN)/python -m pip install --quiet $(ALL) -e packages/askance --group bench
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/python -m pip install --quiet $(ALL) -e 'packages/askance[river,skactiveml]' --group docs
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -92,7 +102,7 @@ test-lowest: $(LOWEST)/.installed
 	ASKANCE_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -q $(SHARE) $(LOWEST_TESTS)
 
 hostile: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q $(SHARE) -m 'hostile and not prove' tests/live
+	$(BIN)/python -m pytest -q $(SHARE) -m 'hostile and not prove' packages/askance-live
 
 prove: $(VENV)/.installed-prove
 	$(BIN)/python -m pytest -q --durations 10 -m 'prove and not alone' -n 2 --dist worksteal
@@ -119,7 +129,7 @@ docs: $(VENV)/.installed-docs
 
 dist: $(VENV)/.installed-tools
 	rm -rf dist
-	$(BIN)/uv build --quiet
+	for project in packages/*; do $(BIN)/uv build --quiet --out-dir dist $$project; done
 	$(BIN)/python .ci/try_install.py $(BIN)/uv dist
 
 clean:

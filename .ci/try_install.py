@@ -1,10 +1,10 @@
-"""Install the built wheel into an empty environment, for each Python at hand, and do what a newcomer does first.
+"""Install the built wheels into an empty environment, for each Python at hand, and do what a newcomer does first.
 
 python .ci/try_install.py UV dist
 
-A first stream and a first file with the base dependencies only: what an extra brings must not be needed. Then, with the
-newest Python and the extra ``live``, a service, an event, and the first label that somebody gives. How long each step
-takes is printed. The source archive is built into a wheel of its own, which must hold the same files.
+A first stream and a first file with the library only: what an extra brings must not be needed. Then, with the newest
+Python and ``askance-live``, a service, an event, and the first label. How long each step takes is printed. Each source
+archive is built into a wheel of its own, which must hold the same files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 MINORS = (11, 12, 13, 14)
 FIRST_STEPS = """
 import askance
-from askance.stream.generators import messages
+from askance.data.generators import messages
 
 stream = messages(400, random_state=0)
 clf = askance.make("SOAL-diag", delta=0.03, budget=50, random_state=0)
@@ -60,7 +60,7 @@ def files_in(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if not name.endswith("RECORD")}
 
 
-def try_one(uv: Path, wheel: Path, python: Path, with_service: bool) -> str:
+def try_one(uv: Path, wheel: Path, python: Path, service: Path | None) -> str:
     """Install and use it in a folder of its own; raises if a step fails. Returns how long each step took and how large
     it is."""
     with tempfile.TemporaryDirectory() as name:
@@ -89,12 +89,12 @@ def try_one(uv: Path, wheel: Path, python: Path, with_service: bool) -> str:
         do(command, "run", "mail.csv", "--algorithm", "SOAL-diag", "--budget", "20", "--save", "mail.model")
         do(command, "predict", "mail.csv", "--load", "mail.model")
         stopwatch.note("first own file")
-        if with_service:
-            do(uv, "pip", "install", "--quiet", "--python", inside, f"askance[live] @ {wheel.as_uri()}")
+        if service:
+            do(uv, "pip", "install", "--quiet", "--python", inside, wheel, service)
             do(command, "init", "--classes", "ham,spam")
             label_first_event(command, folder, clean)
-            stopwatch.note("first live label, with the extra")
-        return f"{', '.join(stopwatch.notes)}; {size:.0f} MB without the extra"
+            stopwatch.note("first live label, with askance-live")
+        return f"{', '.join(stopwatch.notes)}; {size:.0f} MB for the library"
 
 
 class Stopwatch:
@@ -137,22 +137,28 @@ def call(address: str, path: str, body: Any) -> Any:
         return load(response)
 
 
-def main(uv: Path, folder: Path) -> None:
-    (wheel,) = folder.glob("*.whl")
-    (archive,) = folder.glob("*.tar.gz")
-    with tempfile.TemporaryDirectory() as name:
-        subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", name, archive], check=True)
-        (again,) = Path(name).glob("*.whl")
+def check_archive(uv: Path, folder: Path, name: str) -> Path:
+    """The wheel of a package, after the same was built from its source archive."""
+    (wheel,), (archive,) = folder.glob(f"{name}-*.whl"), folder.glob(f"{name}-*.tar.gz")
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", place, archive], check=True)
+        (again,) = Path(place).glob("*.whl")
         odd = files_in(wheel) ^ files_in(again)
         if odd:
             raise SystemExit(f"the wheel and the one made from the source archive differ in {sorted(odd)}.")
     print(f"{wheel.name}: {wheel.stat().st_size / 1e3:.0f} kB, the same files from {archive.name}")
+    return wheel
+
+
+def main(uv: Path, folder: Path) -> None:
+    library, service, _ = (check_archive(uv, folder, name) for name in ("askance", "askance_live", "askance_papers"))
     at_hand = pythons_at_hand()
     if not any(at_hand.values()):
         raise SystemExit("there is no Python to try it with.")
     newest = [version for version, python in at_hand.items() if python][-1]
     for version, python in at_hand.items():
-        outcome = try_one(uv, wheel, python, version == newest) if python else "not on this machine, not tried"
+        with_service = service if version == newest else None
+        outcome = try_one(uv, library, python, with_service) if python else "not on this machine, not tried"
         print(f"Python {version}: {outcome}", flush=True)
 
 

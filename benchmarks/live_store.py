@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-from askance.live.config import is_postgres
-from askance.live.dashboard.stored_counts import count_all
-from askance.live.store import open_store
-from askance.live.store.database import Session
+from askance_live.config import is_postgres
+from askance_live.dashboard.stored_counts import count_all
+from askance_live.store import open_store
+from askance_live.store.database import Session
 from benchmarks.live_load import PEOPLE, Connection, event
 
 SETTINGS = """\
@@ -35,9 +35,9 @@ class Service:
     """``askance serve`` with settings in ``folder``, on a store there or elsewhere."""
 
     def __init__(self, folder: str, store: str = "askance.db") -> None:
-        from askance.cli.init import create
-        from askance.live.access.auth import create_token
-        from askance.live.config import load
+        from askance_live.access.auth import create_token
+        from askance_live.cli.init import create
+        from askance_live.config import load
 
         self.config = Path(folder) / "askance.toml"
         self.folder = folder

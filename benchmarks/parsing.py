@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import askance
-from askance.stream import open_stream
+from askance.data import open_stream
 from benchmarks.measure import Contestant, Timing, take_turns
 from benchmarks.peers import vowpal_wabbits
 from benchmarks.report import Row, Section, at_least, figure, print_section, speed

@@ -22,14 +22,13 @@ from sklearn.preprocessing import StandardScaler
 
 import askance
 from askance.budgets import Rate
+from askance.compare import Sweep, worker_pool
+from askance.compare.play import warm_up
 from askance.engines import make_engine
-from askance.experiments import Sweep, worker_pool
-from askance.experiments.play import warm_up
 from askance.learner import run_stream, sifting
-from askance.playing import run
-from askance.playing.algorithm_spec import AlgorithmSpec
-from askance.playing.read_ahead import read_ahead
-from askance.playing.run import play as play_file
+from askance.runner import run, run_file
+from askance.runner.algorithm_spec import AlgorithmSpec
+from askance.runner.read_ahead import read_ahead
 from benchmarks.measure import load, machine, versions
 from benchmarks.parsing import write_libsvm
 from benchmarks.peers import VowpalWabbit, write_vowpal_text
@@ -214,7 +213,7 @@ def measure_reader(repeats: int, events: int) -> None:
         write_vowpal_text(stream, theirs)
         ways: dict[str, tuple[Callable[[], Any], bool]] = {}
         for algorithm in ("PAA-I", "SOAL-diag"):
-            play = partial(play_file, str(path), AlgorithmSpec(algorithm))
+            play = partial(run_file, str(path), AlgorithmSpec(algorithm))
             ways[f"{algorithm}, one thread"] = partial(restricted, play, pass_on), False
             ways[f"{algorithm}, a thread that reads ahead"] = partial(restricted, play), False
             ways[f"{algorithm}, two threads that parse"] = play, True

@@ -22,9 +22,9 @@ import numpy as np
 from sklearn.datasets import dump_svmlight_file
 
 from askance.engines import local, make_engine
-from askance.playing.algorithm_spec import AlgorithmSpec
-from askance.playing.run import play
-from askance.playing.shared_reading import AHEAD
+from askance.runner.algorithm_spec import AlgorithmSpec
+from askance.runner.run import run_file
+from askance.runner.shared_reading import AHEAD
 from benchmarks.streams import url_like
 
 WORKERS = (1, 2, 4, 8, 16, 64)
@@ -131,10 +131,10 @@ def simulated_row(path: Path, algorithm: str, repeats: int) -> list[str]:
     parsing, learning, sent, plain = np.zeros(1), np.zeros(1), 0, np.inf
     for _ in range(repeats + 1):  # the first compiles
         began = time.process_time()
-        events = play(str(path), spec).totals.events
+        events = run_file(str(path), spec).totals.events
         plain = min(plain, time.process_time() - began)
         engine, began = Clocked(), time.process_time()
-        play(str(path), spec, engine=engine, in_rounds=False)  # type: ignore[arg-type]
+        run_file(str(path), spec, engine=engine, in_rounds=False)  # type: ignore[arg-type]
         total = time.process_time() - began
         if total < best:
             best, parsing, sent = total, np.array(engine.parsed), engine.bytes
@@ -153,9 +153,9 @@ def clocked_row(path: Path, algorithm: str, repeats: int) -> list[str]:
         for workers in (0, 1, 2):
             engine = make_engine("local", workers) if workers else None
             if engine is not None:  # started and warm before the clock runs
-                play(str(path), spec, engine=engine, in_rounds=False)
+                run_file(str(path), spec, engine=engine, in_rounds=False)
             began = time.perf_counter(), time.process_time(), workers_time()
-            play(str(path), spec, engine=engine, in_rounds=False)
+            run_file(str(path), spec, engine=engine, in_rounds=False)
             spent = time.perf_counter() - began[0], time.process_time() - began[1], workers_time() - began[2]
             best[workers] = [min(pair) for pair in zip(spent, best.get(workers, spent), strict=True)]
     plain, cells = best[0], [f"{best[0][1]:.2f}"]

@@ -65,7 +65,7 @@ def keep_schema() -> Path:
     from tests.live.running import Running
     from tests.live.test_migrations import KEPT, Raw
 
-    from askance.live.store import schema
+    from askance_live.store import schema
 
     version = len(schema.MIGRATIONS)
     with tempfile.TemporaryDirectory() as name:

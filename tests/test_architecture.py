@@ -8,60 +8,86 @@ import pytest
 import askance
 
 SOURCE = Path(askance.__file__).parent
-ORDER = [
-    "errors", "atomic", "deprecation", "missing", "pending", "plural", "engines", "brokers", "compile", "costs",
-    "metrics", "quality", "drift", "calibration", "features", "learner", "budgets", "queries", "updates", "adapters",
-    "testing", "stream", "datasets", "playing", "experiments", "live", "cli", "__main__",
-]  # fmt: skip
-"""Who may import whom: a folder, or a file, knows only those before it."""
-FACE = "__init__"
-"""The package itself, which finds the public names when they are used."""
-
-
-def home_of(name):
-    """The folder or file that a public name of the package, or a module in it, comes from."""
-    return askance._HOMES.get(name, f"askance.{name}").split(".")[1]
+PACKAGES = Path(__file__).parents[1] / "packages"
+ORDERS = {
+    "": [
+        "errors", "extras", "atomic", "pending", "plural", "spreadsheets", "engines", "brokers",
+        "compile", "evaluate", "data", "learner", "budgets", "drift", "metrics", "quality", "queries", "updates",
+        "adapters", "testing", "runner", "compare", "cli", "__main__",
+    ],
+    "evaluate": ["costs", "metrics", "quality", "drift", "calibration"],
+    "data": ["missing", "encoding", "generators", "formats", "datasets"],
+}  # fmt: skip
+"""Who may import whom: of a folder's entries, each knows only those before it."""
+CASES = [(folder, name) for folder, order in ORDERS.items() for name in order]
 
 
 def imports_of(path):
-    """The parts of askance that a file uses, wherever it imports them: at its top, inside a function, for the types
+    """The modules of askance that a file uses, wherever it imports them: at its top, inside a function, for the types
     only, or as a name of the package."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "askance":
-            yield from (home_of(alias.name) for alias in node.names)
+            yield from (askance._HOMES.get(alias.name, f"askance.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("askance."):
-            yield node.module.split(".")[1]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("askance."))
+            yield from (alias.name for alias in node.names if alias.name.startswith("askance."))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "askance":
-            yield home_of(node.attr)
+            yield askance._HOMES.get(node.attr, f"askance.{node.attr}")
 
 
-def files_of(name):
+def entries_used(path, folder):
+    """The entries of a folder that a file uses."""
+    above = ["askance", *filter(None, [folder])]
+    parts = (module.split(".") for module in imports_of(path))
+    return {part[len(above)] for part in parts if part[: len(above)] == above and len(part) > len(above)}
+
+
+def files_of(folder, name):
     """The files of a folder, or the one of this name."""
-    return [SOURCE / f"{name}.py"] if (SOURCE / f"{name}.py").exists() else sorted((SOURCE / name).rglob("*.py"))
+    place = SOURCE / folder / name
+    return [place.with_suffix(".py")] if place.with_suffix(".py").exists() else sorted(place.rglob("*.py"))
 
 
-def test_everything_has_its_place_in_the_order():
-    parts = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert parts == {*ORDER, FACE}
+@pytest.mark.parametrize("folder", ORDERS)
+def test_everything_has_its_place_in_the_order(folder):
+    entries = (SOURCE / folder).iterdir()
+    parts = {path.stem for path in entries if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert parts == {*ORDERS[folder], "__init__"}
 
 
 def test_imports_are_seen_wherever_they_stand(tmp_path):
     file = tmp_path / "some.py"
     file.write_text(
-        "import askance\nfrom askance.atomic import atomic_write\nif TYPE_CHECKING:\n    import askance.live.engine\n"
+        "import askance\nfrom askance.atomic import atomic_write\nif TYPE_CHECKING:\n    import askance.data.formats\n"
         "def f():\n    from askance.cli import main\n    from askance import make, drift\n    askance.load('m')\n"
     )
-    assert sorted(imports_of(file)) == ["atomic", "cli", "drift", "learner", "learner", "live"]
+    assert entries_used(file, "") == {"atomic", "cli", "drift", "learner", "data"}
+    assert entries_used(file, "data") == {"formats"}
 
 
-@pytest.mark.parametrize("name", ORDER)
-def test_nothing_imports_from_what_stands_above_it(name):
-    assert files_of(name)
-    for path in files_of(name):
-        above = set(imports_of(path)) & set(ORDER[ORDER.index(name) + 1 :])
+@pytest.mark.parametrize(("folder", "name"), CASES)
+def test_nothing_imports_from_what_stands_above_it(folder, name):
+    files, order = files_of(folder, name), ORDERS[folder]
+    assert files
+    for path in files:
+        above = entries_used(path, folder) & set(order[order.index(name) + 1 :])
         assert not above, f"{path.relative_to(SOURCE)} imports {above}"
+
+
+@pytest.mark.parametrize("package", ["askance", "askance_live", "askance_papers"])
+def test_a_package_imports_none_that_is_built_on_it(package):
+    others = {"askance_live", "askance_papers"} - {package}
+    files = sorted((PACKAGES / package.replace("_", "-") / "src" / package).rglob("*.py"))
+    assert len(files) > 10
+    for path in files:
+        tops = {
+            name.split(".")[0]
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for name in [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        }
+        assert not tops & others, f"{path} imports {tops & others}"
 
 
 def test_only_one_file_calls_numba():

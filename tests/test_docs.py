@@ -1,27 +1,91 @@
 """What the documents show runs, and what they list is complete."""
 
 import argparse
+import ast
 import os
 import re
 import shlex
+import sys
+import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
 
 import askance
-from askance.cli import COMMANDS, parse, parsers
+from askance.cli import all_commands, parse, parsers
 from askance.cli.reference import reference
+from askance.errors import DataWarning
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_the_python_in_a_document_runs(path, tmp_path, monkeypatch):
+def sections_of(document):
+    """The sections of a document that have Python, as (heading, code): what somebody copies."""
+    found = {}
+    heading = "(top)"
+    for language, block, title in re.findall(r"^```(\w*)\n(.*?)^```|^#+ ([^\n]*)", document, re.MULTILINE | re.DOTALL):
+        heading = title or heading
+        if language == "python":
+            found[heading] = found.get(heading, "") + block
+    return list(found.items())
+
+
+SECTIONS = [
+    pytest.param(code, path, id=f"{path.name}: {heading}")
+    for path in DOCUMENTS
+    for heading, code in sections_of(path.read_text())
+]
+
+
+@pytest.mark.parametrize(("code", "path"), SECTIONS)
+def test_the_python_of_a_section_runs_when_it_alone_is_copied(code, path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": path.stem}
-    for code in re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL):
-        exec(compile(code, str(path), "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)  # nobody should begin with data that we warn of
+        exec(compile(code, str(path), "exec"), {"__name__": path.stem})
+
+
+PROJECTS = {
+    path.parent.name: tomllib.loads(path.read_text())["project"] for path in ROOT.glob("packages/*/pyproject.toml")
+}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "skactiveml": "scikit-activeml", "mlflow": "mlflow-skinny"}
+
+
+def name_of(requirement):
+    return re.match(r"[\w.-]+", requirement)[0].lower()
+
+
+def imported_by(code):
+    """The distributions whose modules some code imports, those of Python itself left out."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        else:
+            modules = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for module in (module.partition(".")[0] for module in modules):
+            if module not in sys.stdlib_module_names and module != "askance":
+                yield DISTRIBUTIONS.get(module, module)
+
+
+@pytest.mark.parametrize(("code", "path"), SECTIONS)
+def test_what_a_section_imports_is_installed_by_something_that_its_page_names(code, path):
+    """By askance, by an extra, or by a command of its own."""
+    page = path.read_text()
+    extras = PROJECTS["askance"]["optional-dependencies"]
+    found = set()
+    for name, project in PROJECTS.items():
+        if name == "askance" or f"packages/{name}" in page:
+            found |= {name.replace("-", "_"), *map(name_of, project["dependencies"])}
+    found |= {name_of(line) for extra in extras if f"`{extra}`" in page for line in extras[extra]}
+    found |= set(re.findall(r"pip install (\w+)", page))
+    assert set(imported_by(code)) <= found
+
+
+def test_sections_are_cut_at_headings():
+    document = "```python\na\n```\n# One\n```sh\n# no heading\n```\n```python\nb\n```\n## Two\n```python\nc\nd\n```\n"
+    assert sections_of(document) == [("(top)", "a\n"), ("One", "b\n"), ("Two", "c\nd\n")]
 
 
 def commands_in(text):
@@ -66,9 +130,9 @@ def test_the_commands_in_a_document_have_options_that_exist(path, capsys):
     assert [words for words in calls if not accepts(words)] == [], capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_the_examples_of_the_help_have_options_that_exist(name, capsys):
-    calls = list(commands_in(COMMANDS[name].epilog))
+    calls = list(commands_in(all_commands()[name].epilog))
     assert calls
     assert [words for words in calls if not accepts(words)] == [], capsys.readouterr().err
 

@@ -23,10 +23,13 @@ def obstacles():
 
 
 def test_a_release_needs_its_version_and_a_section_of_the_changelog(obstacles):
-    source, changelog = '__version__ = "0.2.0"\n', "# Changelog\n\n## Unreleased\n\n## 0.2.0 (May)\n\n- New.\n"
+    source, changelog = (
+        {"a/__init__.py": '__version__ = "0.2.0"\n'},
+        "# Changelog\n\n## Unreleased\n\n## 0.2.0 (May)\n\n- New.\n",
+    )
     assert obstacles("0.2.0", source, changelog) == []
     assert obstacles("0.3.0", source, changelog) == [
-        "src/askance/__init__.py has the version 0.2.0, not 0.3.0.",
+        "a/__init__.py has the version 0.2.0, not 0.3.0.",
         "CHANGELOG.md has nothing under '## 0.3.0'; rename 'Unreleased', and begin a new one.",
     ]
     assert len(obstacles("0.2.0", source, "## 0.2.0\n\n## 0.1.0\n\n- Old.\n")) == 1

@@ -1,10 +1,12 @@
 """The documentation site leaves nothing out. That it builds without a warning is for ``make docs``."""
 
+import importlib.util
 import inspect
 import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import askance
@@ -77,3 +79,40 @@ def test_the_advice_on_algorithms_has_the_numbers_of_the_benchmark():
     assert len(shown) == 5
     for name, *values in shown:
         assert values == rows[name].split(" | ")[::2], name
+
+
+def picture():
+    """The script that draws the picture on the front page."""
+    spec = importlib.util.spec_from_file_location("first_stream", DOCS / "images" / "first_stream.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_on_the_front_page_is_drawn_by_the_code_below_it(tmp_path):
+    script = picture()
+    readme, front = ((DOCS / name).read_text(encoding="utf-8") for name in ("../README.md", "index.md"))
+    code, call = script.first_run(readme)
+    assert script.first_run(front) == (code, call)
+    assert call["objective"] == script.METRIC  # what the axis shows is what is optimized
+    traces = script.play(readme)
+    trace = traces["chosen"][0]
+    described = script.describe(traces)
+    assert re.search(r"!\[(.*)\]\(docs/images/first-stream.svg\)", readme)[1] == described
+    assert re.search(r":alt: (.*)", front)[1] == described
+    assert described in script.PICTURE.read_text(encoding="utf-8")
+    accuracy, estimate = np.mean(trace.predicted == trace.truth), askance.quality.estimate(trace).accuracy
+    assert f"# {trace} {accuracy:.4f}, over" in readme
+    assert f"# {estimate}, from" in readme
+    assert f"# {trace} {estimate}\n" in front
+    late = np.mean(trace.predicted[-1000:] != trace.truth[-1000:])
+    assert f"{100 * late:.1f}% of the predictions are wrong with {trace.asked.sum()} labels chosen" in described
+
+
+def test_what_the_documents_measure_of_auto_is_what_it_optimizes():
+    """Whoever prints an accuracy, and not the balanced one that is optimized by itself, sets the objective."""
+    for path in (DOCS.parent / "README.md", DOCS / "index.md", *sorted((DOCS / "tutorials").glob("*.py"))):
+        text = path.read_text(encoding="utf-8")
+        measured = re.search(r"\.accuracy\b|accuracy \{|\[.accuracy.\]", re.sub("balanced accuracy", "", text))
+        for call in re.findall(r"(?:make|build|AlgorithmSpec)\(\s*\"auto(?:-random)?\"[^)]*\)", text):
+            assert "objective" in call or not measured, f"{path.name}: {call}"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import askance
-from askance.experiments.twins import twin_of
+from askance.compare.twins import twin_of
 from askance.learner.presets import PAPERS, PRESETS, Preset, key_of
 from site_parts import pictures
 from site_parts.families import FAMILIES, Family

@@ -31,12 +31,12 @@ API = {
     "askance.quality": "How good the model is, from bought labels alone.",
     "askance.drift": "Whether the world has changed.",
     "askance.metrics": "Figures over a trace.",
-    "askance.stream": "Files, folders and pipes as batches of events.",
-    "askance.stream.generators": "Streams made on the spot.",
+    "askance.data": "Files, folders, pipes and public data sets as batches of events.",
+    "askance.data.generators": "Streams made on the spot.",
     "askance.adapters.onnx": "Models for onnxruntime.",
     "askance.adapters.mlflow": "Models in MLflow.",
-    "askance.datasets": "Public data sets by name.",
-    "askance.experiments": "Algorithms compared.",
+    "askance.data.datasets": "Public data sets by name.",
+    "askance.compare": "Algorithms compared.",
     "askance.errors": "What askance raises.",
 }
 FEWEST_WORDS = 5  # of a sentence that can be found again
@@ -60,7 +60,7 @@ def write_all(docs: Path) -> None:
         write(algorithms / f"{family.module}.md", family_page(family, algorithms))
     for module, purpose in API.items():
         write(out / "api" / f"{module}.md", api_page(module, purpose))
-    write(out / "errors.md", error_page(root / "src" / "askance"))
+    write(out / "errors.md", error_page(root / "packages"))
     pictures.draw_presets(out / "presets.png", played_on_all_sets(measured))
 
 
@@ -182,10 +182,10 @@ def options_of(module: str, name: str) -> tuple[str, ...]:
 # --- the index of errors --------------------------------------------------------------------------------------
 
 
-def error_page(source: Path) -> str:
-    """Every sentence that the package raises, by the exception; found in the source."""
+def error_page(packages: Path) -> str:
+    """Every sentence that the packages raise, by the exception; found in the source."""
     sentences = defaultdict(set)
-    for path in sorted(source.rglob("*.py")):
+    for path in sorted(packages.glob("*/src/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
                 name, sentence = getattr(node.exc.func, "id", ""), template_of(node.exc.args[0])

@@ -7,7 +7,7 @@ wanted, a ticket; ``tell`` takes the answer.
 """
 
 import askance
-from askance.stream.generators import messages
+from askance.data.generators import messages
 
 stream = messages(4_000, random_state=1)
 texts, labels = list(stream.texts), stream.labels

@@ -9,7 +9,7 @@ of paper 4 ask, and learn, differently for the two classes; ``auto`` takes the c
 import numpy as np
 
 import askance
-from askance.stream.generators import abrupt, imbalance
+from askance.data.generators import abrupt, imbalance
 
 X, y, _ = abrupt(20_000, angle=0.0, random_state=0)
 kept = imbalance(y, positive=1, rate=0.02, random_state=0)
@@ -44,3 +44,9 @@ plt.xlabel("cost of all mistakes (missed: 9, false alarm: 1)")
 plt.gca().invert_yaxis()
 plt.tight_layout()
 plt.show()
+
+# %%
+# The axis shows the cost, and only the classifiers that know the costs optimize it. "auto, accuracy" does not.
+
+best = min(costs, key=costs.get)
+print(f"{best} costs least: {costs[best]}, against {costs['auto, accuracy']} of auto, accuracy")

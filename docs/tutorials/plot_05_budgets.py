@@ -11,7 +11,7 @@ import numpy as np
 
 import askance
 from askance import budgets
-from askance.stream.generators import messages
+from askance.data.generators import messages
 
 stream = messages(10_000, random_state=0)
 times = 60.0 * np.arange(10_000)  # a message a minute: a week

@@ -9,12 +9,14 @@ probability it was asked with, so that an answer is learned as if it had come at
 import numpy as np
 
 import askance
-from askance.stream.generators import messages
+from askance.data.generators import messages
 
 stream = messages(4_000, random_state=2)
 rng = np.random.default_rng(0)
 
-clf = askance.make("auto", budget=200, classes=["ham", "spam"], max_pending_age=1_000, random_state=0)
+clf = askance.make(
+    "auto", budget=200, objective="accuracy", classes=["ham", "spam"], max_pending_age=1_000, random_state=0
+)
 waiting = []  # (when the answer comes, ticket, label)
 wrong = 0
 for t, (x, truth) in enumerate(zip(stream.X, stream.labels, strict=True)):

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import askance
+from askance.data.generators import abrupt
 from askance.drift import DriftSignal
-from askance.stream.generators import abrupt
 
 X, y, _ = abrupt(8_000, angle=180.0, random_state=0)
 common = {"budget": 0.05, "explore": 0.02, "normalize": "l2", "classes": [-1, 1], "random_state": 0}

@@ -3,7 +3,8 @@ The live service
 ================
 
 ``askance serve`` takes events over HTTP, predicts each at once, and puts a few before people on a page. Here a
-program plays both parts: the stream, and the annotator. It needs ``pip install 'askance[live]'``.
+program plays both parts: the stream, and the annotator. It needs the service:
+``pip install ./packages/askance ./packages/askance-live`` in the clone.
 """
 
 import atexit
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import urllib.request
 
-from askance.stream.generators import messages
+from askance.data.generators import messages
 
 folder = tempfile.TemporaryDirectory()
 askance = [sys.executable, "-m", "askance"]

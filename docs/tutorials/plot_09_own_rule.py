@@ -11,8 +11,8 @@ from math import exp
 from typing import ClassVar
 
 import askance
+from askance.data.generators import messages
 from askance.queries import QueryRule, positive, share
-from askance.stream.generators import messages
 from askance.testing import BrokenContract, check_query_rule
 
 

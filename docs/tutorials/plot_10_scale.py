@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import askance
-from askance.stream import open_stream
-from askance.stream.generators import messages
+from askance.data import open_stream
+from askance.data.generators import messages
 
 rng = np.random.default_rng(0)
 n, width, words = 100_000, 1_000_000, 20

@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 import askance
+from askance.data.generators import messages
 from askance.errors import DataWarning
-from askance.stream.generators import messages
 
 warnings.simplefilter("ignore", DataWarning)
 stream = messages(2_000, random_state=1)

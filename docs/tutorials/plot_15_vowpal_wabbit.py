@@ -9,10 +9,10 @@ This is what such a client does, without the network between.
 import tempfile
 from pathlib import Path
 
-from askance.playing.algorithm_spec import AlgorithmSpec
-from askance.playing.vw_pipe import VwPipe
-from askance.stream import open_stream, write_vw
-from askance.stream.generators import messages
+from askance.data import open_stream, write_vw
+from askance.data.generators import messages
+from askance.runner.algorithm_spec import AlgorithmSpec
+from askance.runner.vw_pipe import VwPipe
 
 stream = messages(2_000, random_state=1)
 folder = tempfile.TemporaryDirectory()
@@ -25,7 +25,7 @@ print(lines[0])
 # A client sends a line without its label, and reads the prediction, the tag and, if the label is wanted, an importance.
 # It sends the line back with the label and that importance.
 
-pipe = VwPipe(["-1", "1"], AlgorithmSpec("auto", budget=100))
+pipe = VwPipe(["-1", "1"], AlgorithmSpec("auto", {"objective": "accuracy"}, budget=100))
 right = 0
 for line in lines:
     label, _, features = line.partition(" |")

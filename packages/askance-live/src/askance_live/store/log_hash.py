@@ -1,0 +1,130 @@
+"""A hash over the rows that are written once, so that damage to them is found.
+
+A database checks the form of its pages, not what stands in them: a flipped bit in a text or a number would be served as
+if it had been said. So each table of the log has a running hash over its rows in their order, with the row's n-th
+
+    h(n) = blake2b(h(n-1) + row(n)),    h(0) = nothing
+
+kept in the transaction that adds them. It covers the columns that never change; states, leases and deadlines do. Which
+they were is kept with the hash: a column that a later version adds is not taken for damage, and is in the hash from the
+first start of that version on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from askance_live.problems import StartError
+from askance_live.store.database import Session
+from askance_live.store.schema import TABLES
+
+NAME = "log_hash"
+CHANGING = {
+    "asks": {"rank", "state", "expires", "skips", "deliveries", "annotator", "deadline"},
+    "answers": {"state", "due"},
+}
+KEYS = {
+    "events": "seq", "asks": "id", "answers": "seq", "learned": "seq", "settings": "seq", "schemes": "seq",
+    "widened": "seq",
+}  # fmt: skip
+COLUMNS = {
+    table: tuple(name for name in TABLES[table].__annotations__ if name not in CHANGING.get(table, ()))
+    for table in KEYS
+}
+VALUES: dict[str, Callable[[Any], Any] | None] = {
+    table: None if names == tuple(TABLES[table].__annotations__) else attrgetter(*names)
+    for table, names in COLUMNS.items()
+}
+"""What of a row is in the hash; None: all of it, as it is."""
+SIZE = 16  # bytes
+REMEDY = "restore a backup with 'askance restore', or keep what is there as it is with 'askance rebuild'"
+_encode = msgspec.json.Encoder().encode
+
+
+class Hashed(NamedTuple):
+    """The rows of a table that are in its hash."""
+
+    columns: tuple[str, ...]
+    """What of a row is in it."""
+    last: int = 0
+    """The number of the last one."""
+    n: int = 0
+    digest: str = ""
+
+    def add(self, rows: Iterable[Sequence[Any]], key: str) -> Hashed:
+        """With more rows; their number is in the column ``key``."""
+        last, n, digest, place = self.last, self.n, bytes.fromhex(self.digest), self.columns.index(key)
+        for row in rows:
+            digest = hashlib.blake2b(digest + _encode(row), digest_size=SIZE).digest()
+            last, n = row[place], n + 1
+        return Hashed(self.columns, last, n, digest.hex())
+
+
+class LogHash:
+    """The hashes of all tables of the log; ``document`` is what the store has of them."""
+
+    def __init__(self, document: str | None) -> None:
+        self.is_changed = False
+        try:
+            read = json.loads(document or "{}").items()
+            self.tables = {table: Hashed(tuple(columns), *rest) for table, (columns, *rest) in read}
+            for table, hashed in self.tables.items():
+                hashed.add((), KEYS[table])
+                if not set(hashed.columns) <= set(COLUMNS[table]):
+                    raise ValueError
+        except (TypeError, ValueError, AttributeError, KeyError):
+            raise StartError(f"the hash of the log cannot be read; {REMEDY}.") from None
+
+    def document(self) -> str:
+        """As the store keeps them."""
+        return _encode(self.tables).decode()
+
+    def add(self, table: str, rows: Sequence[Any]) -> None:
+        """Rows were added, in the order of their numbers."""
+        if rows:
+            values = VALUES[table]
+            self._extend(table, rows if values is None else map(values, rows))
+
+    def _extend(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        before = self._of(table)
+        self.tables[table] = before.add(rows, KEYS[table])
+        self.is_changed |= self.tables[table] != before
+
+    def _of(self, table: str) -> Hashed:
+        return self.tables.get(table, Hashed(COLUMNS[table]))
+
+    def take_up(self, session: Session) -> None:
+        """Add the rows that an askance without hashes wrote, and the columns that an earlier one did not have."""
+        for table in KEYS:
+            if self._of(table).columns != COLUMNS[table]:
+                self.start_anew(session, table)
+            else:
+                self._extend(table, _rows(session, table, COLUMNS[table], ">", self._of(table).last))
+
+    def start_anew(self, session: Session, table: str) -> None:
+        """Hash a table as it is now."""
+        self.tables[table] = Hashed(COLUMNS[table])
+        self._extend(table, _rows(session, table, COLUMNS[table], ">", 0))
+        self.is_changed = True
+
+
+def _rows(session: Session, table: str, columns: Sequence[str], relation: str, number: int) -> Iterable[Sequence[Any]]:
+    key, names = KEYS[table], ", ".join(columns)
+    rows = session.stream(f"SELECT {names} FROM {table} WHERE {key} {relation} ? ORDER BY {key}", (number,))
+    return sorted(rows) if table == "widened" else rows  # several of an event, in no order that databases agree on
+
+
+def damaged_tables(session: Session) -> list[str]:
+    """The tables whose rows are not those that were written."""
+    stored = LogHash(session.value("SELECT value FROM meta WHERE name = ?", (NAME,)))
+    return [
+        table
+        for table, (columns, last, *rest) in stored.tables.items()
+        if Hashed(columns).add(_rows(session, table, columns, "<=", last), KEYS[table]) != (columns, last, *rest)
+    ]

@@ -1,0 +1,321 @@
+"""``askance run``: one algorithm on one file."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import signal
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from askance.atomic import remove_unfinished
+from askance.cli.command import Command, whole_number
+from askance.cli.output import print_json
+from askance.cli.run_options import (
+    BAD_LINE_ADVICE,
+    add_algorithm,
+    add_fields,
+    add_reading,
+    add_weights,
+    model_of,
+    name_timed_limits,
+    read_options,
+    read_spec,
+    weights_of,
+)
+from askance.cli.workers import add_workers
+
+if TYPE_CHECKING:
+    from askance.data.formats.read_options import ReadOptions
+
+ERASE_LINE_AND_SHOW_CURSOR = b"\x1b[0m\r\x1b[2K\x1b[?25h"  # where the progress bar was
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", metavar="FILE", nargs="+",
+        help="a file, a folder, the name of a data set, or - for the standard\ninput; several files are one stream",
+    )  # fmt: skip
+    add_algorithm(parser)
+    data = parser.add_argument_group("the data")
+    add_reading(data)
+    data.add_argument(
+        "--label-separator", type=separator, metavar="TEXT",
+        help="labels are sets, with this between them: --label-separator /\n"
+        "(the default algorithm is then D-ADA)",
+    )  # fmt: skip
+    data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
+    add_fields(data)
+    data.add_argument("--time-field", metavar="FIELD", help="the field with the time, for --per-day")
+    data.add_argument(
+        "--scale", choices=("auto", "none", "l2"), default="auto",
+        help="auto: numbers standardised as they run, texts and\nsparse events to length 1",
+    )  # fmt: skip
+    data.add_argument(
+        "--intercept", action=argparse.BooleanOptionalAction, default=True, help="append a constant 1 (default: yes)"
+    )
+    data.add_argument("--raw", action="store_true", help="--scale none --no-intercept, as in the papers")
+    output = parser.add_argument_group("the outcome")
+    output.add_argument("--save", metavar="MODEL", help="write the model, to go on with")
+    output.add_argument("--load", metavar="MODEL", help="go on exactly where this model ended")
+    output.add_argument("--trace", metavar="FILE", help="write every decision, .csv, .jsonl, .npz or .parquet")
+    output.add_argument(
+        "--curve",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a metric as it goes on, .csv, .json, .png or .svg",
+    )
+    output.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="of the curve: accuracy, f1, cost, ...\n(default: what the algorithm optimizes)",
+    )
+    output.add_argument("--over", choices=("events", "labels"), help="what the curve goes over (default: events)")
+    output.add_argument(
+        "--window", type=whole_number(1), metavar="N", help="the curve of the latest N events (default: of all so far)"
+    )
+    output.add_argument(
+        "--save-every", type=whole_number(1), metavar="N", help="save the model after every N events, too"
+    )
+    output.add_argument(
+        "--continue", action="store_true", dest="resume",
+        help="if --save has a model that was saved on the way, go on from there",
+    )  # fmt: skip
+    add_weights(output)
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    workers = parser.add_argument_group("workers, for large files")
+    add_workers(workers, "processes that parse the files; answers are learned in\nrounds (default: none)")
+    workers.add_argument(
+        "--at-once", action="store_true",
+        help="with workers: learn each answer before the next event,\nas without them",
+    )  # fmt: skip
+
+
+def separator(text: str) -> str:
+    """What stands between labels."""
+    if not text or not text.isprintable() or text.isalnum():
+        raise argparse.ArgumentTypeError(f"must be a sign that is in no label, such as ';' or '|', got {text!r}")
+    return text
+
+
+def run(options: argparse.Namespace) -> int:
+    """Play; a signal ends it in one sentence, with no file left half written."""
+    from askance.errors import BadLine, InvalidInput
+
+    is_main = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGTERM, signal.SIGINT) if is_main else ()
+    heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
+    before = {number: signal.signal(number, stop) for number in heeded}
+    try:
+        return run_label_sets(options) if are_labels_sets(options) else run_one_label(options)
+    except BadLine as error:
+        raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def are_labels_sets(options: argparse.Namespace) -> bool:
+    """Whether events have several labels: because the options say so, or the model."""
+    if options.label_separator is not None or options.load is None:
+        return options.label_separator is not None
+    from askance.learner.files import holds_label_sets
+
+    return holds_label_sets(options.load)
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """End the process where it stands: what it is in the midst of, such as the loading of a library in C, may not bear
+    an exception."""
+    remove_unfinished()
+    if os.isatty(2):
+        os.write(2, ERASE_LINE_AND_SHOW_CURSOR)
+    os.write(2, b"askance run: stopped before the end; no file was left half written.\n")
+    os._exit(128 + number)
+
+
+def run_one_label(options: argparse.Namespace) -> int:
+    """Run on events with one label each."""
+    from askance.cli.run_screen import RunScreen
+    from askance.errors import InvalidParameter
+    from askance.runner import Model, run_file
+
+    source = check_files(options)
+    model = load(options, Model)
+    spec = None if model is not None else read_spec(options, options.intercept and not options.raw)
+    curve_spec = read_curve_spec(options, spec.about() if spec is not None else model.about)
+    reading = timed_reading(options, model)
+    engine = engine_of(options)
+    if options.save_every and (options.trace or options.curve):
+        raise InvalidParameter(
+            "--save-every is for runs that may be continued, which write no --trace and no --curve; leave one out."
+        )
+    screen = RunScreen(quiet=options.json)
+    with screen.progress() as progress:
+        outcome = run_file(
+            source,
+            spec,
+            reading,
+            model=model,
+            positive=options.positive,
+            scale="none" if options.raw else options.scale,
+            save=options.save,
+            trace=options.trace,
+            curve=curve_spec,
+            **weights_of(options),
+            progress=progress,
+            engine=engine,
+            in_rounds=engine is not None and not options.at_once,
+            save_every=options.save_every,
+            resume=options.resume,
+        )
+    for name in options.curve:
+        from askance.compare.one_curve import save_curve
+
+        save_curve(outcome.curve_as_json(), name, f"{outcome.model.about['algorithm']} on {outcome.name}")
+    if options.json:
+        print_json(outcome.as_json())
+    else:
+        written = [name for name in (options.save, options.trace, options.quarantine, *options.curve) if name]
+        screen.show(outcome, written, list(weights_of(options)), options.elapsed())
+    return 0
+
+
+def check_files(options: argparse.Namespace) -> Any:
+    """What to read; refuses to write over it, or over the model to go on with."""
+    from askance.runner.overwrites import files_read, refuse_overwrites
+    from askance.runner.sources import expand_sources
+
+    source = expand_sources(options.source)
+    read = [named for one in (source if isinstance(source, list) else [source]) for named in files_read(one)]
+    kept = ("--quarantine", options.quarantine)
+    written = [("--trace", options.trace), kept, *(("--curve", name) for name in options.curve)]
+    refuse_overwrites([("--save", options.save), *written], read)
+    refuse_overwrites(written, [("the model of --load", options.load)])
+    return source
+
+
+def timed_reading(options: argparse.Namespace, model: Any) -> ReadOptions:
+    """How the source is read; limits by time need the field that has it."""
+    from askance.errors import InvalidParameter
+
+    reading = read_options(options)
+    limits = name_timed_limits(options)
+    if limits and model is None and "time" not in (reading.features or {}).values():
+        raise InvalidParameter(f"{limits} needs the time of each event: name its field with --time-field.")
+    return reading
+
+
+def engine_of(options: argparse.Namespace) -> Any:
+    """The workers that the options ask for; None without any."""
+    from askance.engines import make_engine
+    from askance.errors import InvalidParameter
+
+    if options.workers is None and options.engine == "local" and options.address is None:
+        if options.at_once:
+            raise InvalidParameter("--at-once is for --workers; without them every answer is learned at once.")
+        return None
+    return make_engine(options.engine, options.workers, options.address)
+
+
+def run_label_sets(options: argparse.Namespace) -> int:
+    """Run on events with several labels each."""
+    from askance.cli.label_set_screen import show_label_sets
+    from askance.cli.run_screen import RunScreen
+    from askance.errors import InvalidParameter
+    from askance.runner.label_set_model import LabelSetModel
+    from askance.runner.label_sets import USUAL_ALGORITHM, run_label_sets_file
+
+    of_one_label = {
+        "--positive": options.positive, "--trace": options.trace,
+        "--curve": options.curve, "--metric": options.metric, "--over": options.over, "--window": options.window,
+        "--alpha-p": options.alpha_p is not None, "--c-p": options.c_p is not None,
+        "--workers": options.workers, "--address": options.address, "--at-once": options.at_once,
+        "--save-every": options.save_every, "--continue": options.resume,
+    }  # fmt: skip
+    for name, given in of_one_label.items():
+        if given:
+            raise InvalidParameter(f"{name} is for events with one label, not for --label-separator; leave it out.")
+    source = check_files(options)
+    model = load(options, LabelSetModel)
+    options.algorithm = options.algorithm or USUAL_ALGORITHM
+    reading = timed_reading(options, model)
+    screen = RunScreen(quiet=options.json)
+    with screen.progress() as progress:
+        outcome = run_label_sets_file(
+            source,
+            None if model is not None else read_spec(options, options.intercept and not options.raw),
+            dataclasses.replace(reading, classes=None),
+            separator=options.label_separator,
+            model=model,
+            labels=reading.classes,
+            scale="none" if options.raw else options.scale,
+            save=options.save,
+            progress=progress,
+        )
+    if options.json:
+        print_json(outcome.as_json())
+    else:
+        written = [name for name in (options.save, options.quarantine) if name]
+        show_label_sets(screen.out, outcome, written, options.elapsed())
+    return 0
+
+
+def read_curve_spec(options: argparse.Namespace, about: dict[str, Any]) -> Any:
+    """The curve that is wanted, of what the algorithm optimizes unless a metric is named; None if there is none."""
+    from askance.errors import InvalidParameter
+    from askance.evaluate.metrics.objectives import headline_of
+    from askance.runner.curve_recorder import CurveSpec
+
+    chosen = {"metric": options.metric, "over": options.over, "window": options.window}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if not options.curve:
+        if given:
+            raise InvalidParameter(f"--{next(iter(given))} is for a curve: name a file for it with --curve.")
+        return None
+    from askance.compare.one_curve import check_curve_file
+
+    for name in options.curve:
+        check_curve_file(name)
+    curve_spec = CurveSpec(**{"metric": headline_of(about), **given})
+    curve_spec.check()
+    return curve_spec
+
+
+def load(options: argparse.Namespace, kind: Any) -> Any:
+    """The model to go on with, of which only the budget can be changed; None without --load."""
+    if not options.load:
+        return None
+    own = {
+        "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
+        "--costs": options.costs, "--classes": options.classes,
+        "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
+        "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
+    }  # fmt: skip
+    return model_of(options, own, kind)
+
+
+command = Command(
+    name="run",
+    summary="play one algorithm on one file",
+    description="Play a file, or several, from beginning to end: predict every event, buy some\n"
+    "labels, learn from those. Reads in pieces, so that a file may be larger than\n"
+    "the memory, and shows how it goes on a terminal. Ends with a table of what the\n"
+    "labels bought.",
+    epilog="examples:\n"
+    "  askance run mail.csv\n"
+    "  askance run mail.csv --label spam --budget 500 --trace decisions.csv\n"
+    "  askance run mail.csv --curve learned.png --over labels --metric f1\n"
+    "  askance run w8a -a PAA-I:C=0.1,delta=1 --raw --json\n"
+    "  askance run posts.csv --label tags --label-separator / --rate 0.02\n"
+    "  askance run monday.jsonl --rate 0.02 --save mail.model\n"
+    "  askance run tuesday.jsonl --load mail.model --save mail.model\n"
+    "  zcat events.libsvm.gz | askance run - -a SOAL-diag\n"
+    "  askance run lake/*.parquet --workers 8 --save lake.model --save-every 1000000\n",
+    configure=configure,
+    run=run,
+)

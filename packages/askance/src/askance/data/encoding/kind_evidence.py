@@ -1,0 +1,254 @@
+"""How sure the kind of a field is, and when it gives way to a wider one.
+
+A kind that the user gave, or that the file itself declares, is final. Any other rests on evidence. While fewer than 100
+values of a field were seen, a value that its kind cannot take makes the kind wider at once, and nothing is lost. After
+that it is settled: a stray value is refused, for one typing mistake must not turn a field of numbers into words. Only
+when more than 5 in 100 of the last 200 values were stray does a settled kind give way, and begins to be learned anew.
+
+    number, date    become a category, or text where the field or the value looks like it
+    category        becomes text when its values, of which there are few yet, have four words or more on average
+    ignore          of a field that was empty so far: becomes what its first value looks like
+
+What is not finite, or too large to be learned from, is a number all the same: it is refused and no evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from askance.data.encoding.kinds import (
+    CATEGORY,
+    DATE,
+    IGNORE,
+    IGNORED_NAMES,
+    NUMBER,
+    TEXT,
+    TEXT_NAMES,
+    WORDS_OF_TEXT,
+    guess,
+    last_name,
+)
+from askance.data.encoding.text import words
+from askance.data.encoding.times import DateText
+from askance.data.missing import USUAL, MissingValues
+
+ENOUGH = 100  # values of a field after which its kind is settled
+WINDOW = 200  # the last values of a settled field, among which stray ones are counted
+MOST_STRAYS = 10  # 5 in 100 of them; one more, and the kind gives way
+
+WIDER = {NUMBER: (CATEGORY, TEXT), DATE: (CATEGORY, TEXT), CATEGORY: (TEXT,), IGNORE: (NUMBER, DATE, CATEGORY, TEXT)}
+"""What a kind may become."""
+
+
+def guess_first(name: str, value: Any, missing: MissingValues = USUAL) -> str:
+    """The kind of a field by its name and its first value. A text that has only digits is still a text, and one that
+    looks like a date is none, unless the value's own type says so: after it, any text may follow.
+
+    >>> guess_first("text", "483920"), guess_first("text", 483920), guess_first("size", "483920")
+    ('text', 'number', 'number')
+    """
+    is_text = isinstance(value, str) and not isinstance(value, DateText)
+    if is_text and not missing.covers(value) and last_name(name) in TEXT_NAMES:
+        return TEXT
+    return guess(name, [value], missing)
+
+
+def wider_kind(name: str, value: Any) -> str:
+    """What a field of numbers or dates becomes for the sake of a value that is neither."""
+    is_text = isinstance(value, str) and len(words(value)) >= WORDS_OF_TEXT
+    return TEXT if is_text or last_name(name) in TEXT_NAMES else CATEGORY
+
+
+class KindEvidence:
+    """How many values of each field were seen while its kind was not settled.
+
+    A field that is not in it has its kind for ever.
+
+    Examples
+    --------
+    >>> evidence = KindEvidence()
+    >>> evidence.begin("size")
+    >>> evidence.is_settled("size")
+    False
+    >>> for _ in range(100):
+    ...     evidence.count("size", 12)
+    >>> evidence.is_settled("size")
+    True
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self.unsettled: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._seen
+
+    def begin(self, name: str) -> None:
+        """Nothing is known of the kind that a field has from here on but its first value."""
+        self._seen[name] = 0
+        self._words.pop(name, None)
+        self.unsettled.add(name)
+
+    def settle(self, name: str) -> None:
+        """The kind of a field was told by many values at once, such as the first rows of a file."""
+        self._seen[name] = ENOUGH
+        self._words.pop(name, None)
+        self.unsettled.discard(name)
+
+    def finish(self, name: str) -> None:
+        """A field has the widest kind there is."""
+        self._seen.pop(name, None)
+        self._words.pop(name, None)
+        self.unsettled.discard(name)
+
+    def is_settled(self, name: str) -> bool:
+        """Whether there are enough values to hold on to the kind of a field."""
+        return self._seen[name] >= ENOUGH
+
+    def reads_as_text(self, name: str, value: Any) -> bool:
+        """Whether the values of a field of categories, this one included, have as many words as texts do."""
+        if not isinstance(value, str):
+            return False
+        return self._words.get(name, 0) + len(words(value)) >= WORDS_OF_TEXT * (self._seen[name] + 1)
+
+    def count(self, name: str, value: Any) -> None:
+        """One more value of a field whose kind is not settled."""
+        self._seen[name] += 1
+        if self._seen[name] >= ENOUGH:
+            self.settle(name)
+        elif isinstance(value, str):
+            self._words[name] = self._words.get(name, 0) + len(words(value))
+
+    def count_numbers(self, name: str, values: int) -> None:
+        """So many more values, all of them numbers, of a field whose kind is not settled."""
+        self._seen[name] += values
+        if self._seen[name] >= ENOUGH:
+            self.settle(name)
+
+    def reopen(self, name: str, values: Sequence[Any]) -> None:
+        """The kind of a field was settled by these values, which may be too few to hold on to it."""
+        if len(values) < ENOUGH:
+            self._seen[name] = len(values)
+            self._words[name] = sum(len(words(value)) for value in values if isinstance(value, str))
+            self.unsettled.add(name)
+
+    def to_dict(self) -> dict[str, list[int]]:
+        """All it knows, as JSON."""
+        return {name: [seen, self._words.get(name, 0)] for name, seen in self._seen.items()}
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> KindEvidence:
+        """What ``to_dict`` gave; a ValueError if it is nothing of the kind."""
+        new = cls()
+        for name, (seen, n_words) in kept.items():
+            if not all(isinstance(number, int) and number >= 0 for number in (seen, n_words)) or seen > ENOUGH:
+                raise ValueError(f"the evidence for the field {name!r} is damaged")
+            new._seen[name] = seen
+            if n_words:
+                new._words[name] = n_words
+            if seen < ENOUGH:
+                new.unsettled.add(name)
+        return new
+
+    @classmethod
+    def of_old(cls, kinds: Mapping[str, str], final: Iterable[str]) -> KindEvidence:
+        """For fields that were saved before there was evidence: those of numbers and dates are settled."""
+        new, final = cls(), set(final)
+        for name, kind in kinds.items():
+            if kind in (NUMBER, DATE) and name not in final:
+                new.settle(name)
+        return new
+
+
+class Strays:
+    """The stray values among the last ones of settled fields.
+
+    Only fields with a stray value in the window are counted, so a stream without any takes no time.
+
+    Examples
+    --------
+    >>> strays = Strays()
+    >>> for _ in range(10):
+    ...     strays.add(["size"])
+    >>> strays.are_too_many("size")
+    True
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._places: dict[str, list[int]] = {}
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The fields that had a stray value lately."""
+        return self._counts.keys()
+
+    def are_too_many(self, name: str) -> bool:
+        """Whether a field has too many stray values with one that comes now."""
+        first = self._counts.get(name, 0) + 1 - WINDOW
+        return sum(place > first for place in self._places.get(name, ())) >= MOST_STRAYS
+
+    def add(self, names: Iterable[str]) -> None:
+        """Each of these fields has had a stray value."""
+        for name in names:
+            self.take(name, 1)
+            self._places.setdefault(name, []).append(self._counts.setdefault(name, 1))
+
+    def take(self, name: str, values: int) -> None:
+        """A field has had so many values more, none of them stray but perhaps the last."""
+        if name not in self._counts:
+            return
+        self._counts[name] += values
+        first = self._counts[name] - WINDOW
+        self._places[name] = [place for place in self._places[name] if place > first]
+        if not self._places[name]:
+            self.forget(name)
+
+    def stay_few(self, name: str, ends: Sequence[int]) -> bool:
+        """Whether stray values that come after so many values each, counted from now on, leave the kind as it is."""
+        now = self._counts.get(name, 0)
+        places = [*self._places.get(name, ()), *(now + end for end in ends)]
+        return all(
+            places[k] - places[k - MOST_STRAYS] >= WINDOW
+            for k in range(max(MOST_STRAYS, len(places) - len(ends)), len(places))
+        )
+
+    def take_many(self, name: str, values: int, ends: Sequence[int] = ()) -> None:
+        """A field has had so many values more, those at ``ends``, counted from 1, stray ones."""
+        done = 0
+        for end in ends:
+            self.take(name, end - done - 1)
+            self.add([name])
+            done = end
+        self.take(name, values - done)
+
+    def forget(self, name: str) -> None:
+        """A field begins anew."""
+        self._counts.pop(name, None)
+        self._places.pop(name, None)
+
+    def places(self, name: str) -> list[int]:
+        """How many values ago each stray value of a field came, the oldest first; 0 for the very last value."""
+        return [self._counts[name] - place for place in self._places.get(name, ())]
+
+    def to_dict(self) -> dict[str, list[int]]:
+        """All it knows, as JSON: how many values ago the stray ones of each field came."""
+        return {name: self.places(name) for name in self._counts}
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Strays:
+        """What ``to_dict`` gave; a ValueError if it is nothing of the kind."""
+        new = cls()
+        for name, ages in kept.items():
+            if not ages or not all(isinstance(age, int) and 0 <= age < WINDOW for age in ages):
+                raise ValueError(f"the stray values of the field {name!r} are damaged")
+            new._counts[name] = WINDOW
+            new._places[name] = [WINDOW - age for age in sorted(ages, reverse=True)]
+        return new
+
+
+def may_become_wider(name: str, kind: str) -> bool:
+    """Whether a kind that was guessed rests on evidence."""
+    return kind in WIDER and last_name(name) not in IGNORED_NAMES

@@ -1,0 +1,391 @@
+"""A stream of events as its readers see it: batches of rows, one after the other, in constant memory."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from askance.data.encoding.kinds import IGNORE, TIME, find_label, format_names
+from askance.data.formats.buffer import Buffer
+from askance.data.formats.labels import Labels
+from askance.data.formats.origins import Origins
+from askance.data.formats.pieces import CopiedSource, ParsedRows, TextPiece, cut_input, cut_lines
+from askance.data.formats.read_options import ReadOptions
+from askance.data.formats.source import Input, Source
+from askance.errors import BadLine, InvalidInput, InvalidParameter
+
+BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
+SHOWN_BAD_LINES = 5
+NOT_COPIED = {"_open_part", "_buffer", "_keeper", "_kept_earlier", "_file", "_arrow", "first_values", "source"}
+"""What a copy of a stream for another process does without."""
+WITH_NAMES = {"table", "rows", "parquet"}
+"""The formats of rows with named fields, which an encoder reads alike."""
+
+
+def names_in(state: Mapping[str, Any]) -> list[str]:
+    """The fields that a model knows, by its state; none where that is damaged, which is told when it is taken."""
+    try:
+        return [str(name) for name, _ in state.get("fields", ())]
+    except (TypeError, ValueError):
+        return []
+
+
+class Batch(NamedTuple):
+    """Some rows of a stream, in order."""
+
+    X: Any
+    """A CSR matrix with float64 values and sorted int32 columns; as wide as the columns known so far."""
+    y: np.ndarray | None
+    """The labels, one per row; None for a stream without any. An object array, with None, where some are missing."""
+    first_row: int
+    """The number of the first row in the stream, from 0."""
+    times: np.ndarray | None = None
+    """When each row came, in seconds, where a field of the kind ``time`` tells."""
+    origins: Mapping[str, np.ndarray] = {}
+    """Where each row comes from, with ``origins=True``: ``file`` (of a folder), ``line`` and ``id``, if it has them."""
+    rows: Sequence[Mapping[str, Any]] = ()
+    """With ``keep_rows=True``, the fields of each row, by name; empty where features are numbered."""
+    weights: np.ndarray | None = None
+    """The importance of each row, where the format has one (vw)."""
+
+    def to_width(self, width: int) -> Any:
+        """X with more columns, all empty, as a model wants it that has been widened. Shares the memory of X."""
+        from askance.data.encoding.assemble import csr
+
+        return csr(self.X.indptr, self.X.indices, self.X.data, max(width, self.X.shape[1]))
+
+
+Rows = tuple[Any, np.ndarray | None, np.ndarray | None]
+"""X, y and the times of some rows."""
+
+
+class Field(NamedTuple):
+    """What a stream has to say about one of its fields."""
+
+    name: str
+    kind: str
+    """number, category, text, date, ignore, time, label; or sparse, for numbered features."""
+
+
+class Stream(ABC):
+    """Rows of one format. Iterate over it for batches; files can be played again, pipes only once.
+
+    Attributes
+    ----------
+    name : str
+        The name of the file or folder; ``-`` for the standard input.
+    fields : list of Field
+        What the fields are.
+    rows_read : int
+        How many rows were handed out since playing began.
+    bad_lines : int
+        How many lines were left out (with ``skip_bad_lines``).
+    bad_line_examples : list of str
+        What was wrong with the first few of them.
+    first_values : dict
+        The values of the fields in the first rows, the label's included, as they are written; empty where events have
+        numbers for features.
+    """
+
+    unit = "line"
+    kept_as: ClassVar[str] = ""
+    """The format of lines that are kept in quarantine."""
+    _keeper: Any = None
+    _buffer: Buffer
+    _share_of_pieces: float | None = None
+    _kept_earlier: str | None = None
+    has_lines: ClassVar[bool] = False
+    """Whether a row is told by its line."""
+    parses_without_lock: ClassVar[bool] = False
+    """Whether threads can parse pieces side by side: compiled code does, Python does not."""
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        options.check()
+        self.source: Any = source
+        self.options = options
+        self._state = options.state
+        self.name = source.name
+        self.missing = options.missing_values()
+        self.labels = Labels(
+            options.labels,
+            options.classes,
+            is_lenient=options.frozen,
+            missing=self.missing,
+            separator=options.label_separator,
+        )
+        self.rows_read = 0
+        self.bad_lines = 0
+        self.bad_line_examples: list[str] = []
+        self.first_values: dict[str, list[Any]] = {}
+        self._place = -1
+        self._has_begun = False
+        self._open_part: Any = None
+        self._kept_rows: list[Mapping[str, Any]] = []
+        self._kept_weights: np.ndarray | None = None
+
+    # --- what each format provides -----------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def fields(self) -> list[Field]:
+        """What the fields are."""
+
+    @abstractmethod
+    def _rows(self) -> Iterator[Rows]:
+        """The parts of ``Batch`` that are read. Opens, reads and closes the files of the source."""
+
+    @abstractmethod
+    def _restart(self) -> None:
+        """Go back to the beginning, also with what was learned from the rows."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """What was learned from the rows so far, for ``open_stream(..., state=)``: JSON and arrays."""
+
+    @property
+    def widened(self) -> list[tuple[str, str, str]]:
+        """The fields that got a wider kind while they were read, each with the kind before and the kind after."""
+        return []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user should know of the rows read so far, each in a sentence."""
+        return []
+
+    def _how_to_read(self) -> dict[str, Any]:
+        """What must be known to read lines that are kept in quarantine."""
+        return {}
+
+    def _id_field(self) -> str | None:
+        """The field with the id of a row, if there is one."""
+        return None
+
+    # --- what the formats provide that can be cut into pieces (see ``pieces``) ----------------------------
+
+    def pieces(self) -> Iterator[Any] | None:
+        """The pieces that the files are cut into; None if they cannot be."""
+        return None
+
+    def parse(self, piece: Any, content: Any, first_line: int = 1) -> ParsedRows:
+        """Parse a piece with the fields as they are, or let it change them; its numbers are not scaled yet."""
+        raise NotImplementedError
+
+    def scale(self, rows: Any) -> Any:
+        """Scale what ``parse`` has made of the next piece: a CSR matrix."""
+        raise NotImplementedError
+
+    def fields_state(self) -> dict[str, Any]:
+        """``state`` without the statistics that every row moves, and that ``parse`` does not read."""
+        return {name: value for name, value in self.state().items() if name not in ("scaling", "width")}
+
+    def finish_piece(self, place: int, parsed: ParsedRows, lines_before: int) -> Rows:
+        """The rows of the next piece, which was parsed here or elsewhere, with ``lines_before`` it in its file."""
+        if self.origins is not None:
+            self.origins.add(place, parsed.lines + lines_before, parsed.ids)
+        return self.scale(parsed.rows), parsed.y, parsed.times
+
+    def _cut_lines(self) -> Iterator[TextPiece] | None:
+        """Pieces of files whose every line end ends a row."""
+        if not self.source.can_be_read_again:
+            return None
+        return self._pieces_of_lines()
+
+    def _pieces_of_lines(self) -> Iterator[TextPiece]:
+        for place in range(len(self.source)):
+            path = self.source.stored_path(place)
+            if path is not None:
+                start = self._open_text(place).offset
+                self.close()
+                yield from cut_lines(place, path, start, os.path.getsize(path))
+            else:
+                with closing(self.source.open(place)) as part:
+                    yield from cut_input(place, part)
+
+    def note_share(self, share: float) -> None:
+        """How much of the source was played, from 0 to 1, where that is not told by the file that is open."""
+        self._share_of_pieces = share
+
+    def _hold(self, content: bytes, place: int, first_line: int) -> Buffer:
+        """Some lines of one of the files."""
+        buffer = Buffer.of(content, self.source.names[place], self.unit)
+        buffer.line, self._place, self._buffer = first_line, place, buffer
+        return buffer
+
+    def _take_origins(self, first_line: int) -> tuple[np.ndarray, list[Any]]:
+        """Where the rows that were parsed come from, with lines counted from 1 in the piece."""
+        if self.origins is None:
+            return np.zeros(0, np.int64), []
+        lines, ids = self.origins.drain()
+        return lines - (first_line - 1), ids
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process: without open files, and strict with bad lines."""
+        kept = {name: value for name, value in vars(self).items() if name not in NOT_COPIED}
+        options = replace(self.options, skip_bad_lines=False, quarantine=None, state=None)
+        return kept | {
+            "source": CopiedSource(self.name, list(self.source.names)),
+            "options": options,
+            "_open_part": None,
+            "first_values": {},
+        }
+
+    # --- what all have in common -------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self.play_rows(self._rows)
+
+    def play_rows(self, rows_of: Callable[[], Iterator[Rows]]) -> Iterator[Batch]:
+        """Begin, and hand out the rows that the function gives, in batches."""
+        self._share_of_pieces = None
+        if self._has_begun:
+            self.close()
+            self.rows_read = self.bad_lines = 0
+            self.bad_line_examples = []
+            self._restart()
+        self._has_begun = True
+        if self.origins is not None:
+            self.origins.forget()
+        self._kept_rows = []
+        with ExitStack() as stack:
+            if self.options.quarantine is not None:
+                from askance.data.formats.quarantine import keep_bad_lines, read_earlier
+
+                head = {"format": self.kept_as, **self._how_to_read()}
+                if self._kept_earlier is None:  # what a first pass kept is kept by the second again
+                    self._kept_earlier = read_earlier(self.options.quarantine, head)
+                keeper = keep_bad_lines(self.options.quarantine, head, self._kept_earlier)
+                self._keeper = stack.enter_context(keeper)
+            for X, y, times in rows_of():
+                origins = self.origins.take() if self.origins is not None else {}
+                rows, self._kept_rows = self._kept_rows, []
+                batch = Batch(X, y, self.rows_read, times, origins, rows, self._kept_weights)
+                self.rows_read += X.shape[0]
+                yield batch
+
+    def refuse_no_columns(self) -> None:
+        """Say why there is nothing to learn from."""
+        ignored = [field.name for field in self.fields if field.kind in (IGNORE, TIME)]
+        if not ignored:
+            raise InvalidInput(f"the rows of {self.name!r} have no features at all, so that nothing can be learned.")
+        are = "is" if len(ignored) == 1 else "are"
+        raise InvalidInput(
+            f"{self.name!r} has no field to learn from: {format_names(ignored)} {are} ignored, as a field is that is "
+            "called id, is empty in all of the first rows, or was said to be; say what a field is, such as "
+            f"{format_names(ignored[:1])}=category."
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file that is open."""
+        if self._open_part is not None:
+            self._open_part.close()
+            self._open_part = None
+
+    def _open_text(self, place: int) -> Buffer:
+        """Go on with one of the files, read as lines."""
+        self.close()
+        self._place, self._open_part = place, self.source.open(place)
+        return Buffer(self._open_part)
+
+    @cached_property
+    def origins(self) -> Origins | None:
+        """Where rows come from, if that is to be told."""
+        return Origins(self.source.names, self.has_lines, self._id_field()) if self.options.origins else None
+
+    def share_read(self) -> float | None:
+        """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""
+        if self._share_of_pieces is not None:
+            return self._share_of_pieces
+        part = self._open_part
+        inside = part.share_read() if isinstance(part, Input) else None
+        if inside is None:
+            return 1.0 if part is None and self._has_begun else None
+        return (self._place + inside) / len(self.source)
+
+    def _place_of_label(self, names: Sequence[str], state: Mapping[str, Any] | None, advice: str = "") -> int | None:
+        """Which field of a table is the label: the one that was named, that the model knows, or that looks like it."""
+        wanted = self.options.label
+        if wanted is False:
+            return None
+        if wanted is None and state is not None:
+            wanted = state.get("label") if state.get("label") in names else self._label_beside(names, state)
+        if wanted is None and self.options.frozen:
+            return None
+        if isinstance(wanted, str):
+            if wanted not in names:
+                raise InvalidParameter(
+                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {format_names(names)}."
+                )
+            return names.index(wanted)
+        if wanted is not None:
+            if not -len(names) <= wanted < len(names):
+                raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
+            return wanted % len(names)
+        if len(names) < 2:
+            only = (
+                f"a single field, {format_names(names)!r}, which leaves none beside the label" if names else "no fields"
+            )
+            raise InvalidInput(f"{self.name!r} has {only}{advice or '.'}")
+        usual = find_label(names) or names[-1]
+        if state is not None and usual in names_in(state):
+            raise InvalidInput(
+                f"{self.name!r} has no label: {usual!r} is a field that the model learns from; 'askance predict' takes "
+                "such files, or name the field with --label."
+            )
+        return names.index(usual)
+
+    def _label_beside(self, names: Sequence[str], state: Mapping[str, Any]) -> str | None:
+        """The label for a model that does not say what it is called, as one saved in Python: a field that it does not
+        know, with the name of a label, or the only one; to look at rows, none but the former."""
+        if state.get("label") is not None:
+            return None
+        known = set(names_in(state))
+        unknown = [name for name in names if name not in known]
+        only = unknown[0] if len(unknown) == 1 and not self.options.frozen else None
+        return find_label(unknown) or only
+
+    def _check_format(self, state: Mapping[str, Any], own: str, what: str) -> None:
+        """Refuse a model of another format, unless the rows of both have named fields."""
+        trained = state.get("format")
+        if trained != own and not {trained, own} <= WITH_NAMES:
+            raise InvalidInput(f"the model was trained on {trained!r} data, but {self.name!r} {what}.")
+
+    def _check_any_is_known(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
+        """Refuse rows of which the model knows no field."""
+        if kinds.keys().isdisjoint(names):
+            raise InvalidInput(
+                f"the first rows of {self.name!r} have the fields {format_names(names)}, none of which is a field of "
+                f"the model; it knows {format_names(kinds)}."
+            )
+
+    def _check_fields(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
+        """Refuse a table without some of the fields that the model learned from."""
+        missing = [name for name, kind in kinds.items() if kind not in (IGNORE, TIME) and name not in names]
+        if missing:
+            fields = "field" if len(missing) == 1 else "fields"
+            raise InvalidInput(
+                f"{self.name!r} does not have the {fields} {format_names(missing)}, which the model learned from; it "
+                f"has: {format_names(names)}."
+            )
+
+    def refuse(self, error: BadLine) -> None:
+        """Raise the error, or count the line, and keep it, where bad ones are to be left out."""
+        if not self.options.leaves_out_bad_lines:
+            raise error
+        if self._keeper is not None:
+            self._keeper.add_error(error)
+        self.bad_lines += 1
+        if len(self.bad_line_examples) < SHOWN_BAD_LINES:
+            self.bad_line_examples.append(str(error))

@@ -1,0 +1,304 @@
+"""Parquet files, and Arrow's own (Feather), through pyarrow (the extra ``parquet``).
+
+Numbers, truth values, decimals, times of day and durations are numbers; dates and timestamps are dates; strings are
+guessed to be dates, categories or text; lists and structures become what they become in JSON rows. Nulls and NaN are
+missing values. The label is found as in a CSV file. A piece of a file is read after the other, so that memory stays
+small.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from askance.data.encoding.encoder import Cells
+from askance.data.encoding.kinds import (
+    DATE,
+    IGNORE,
+    IGNORED_NAMES,
+    LARGEST,
+    NUMBER,
+    SAMPLE_ROWS,
+    format_names,
+    last_name,
+    why_not_a_number,
+)  # fmt: skip
+from askance.data.encoding.rows import FieldError, flatten
+from askance.data.encoding.table import plain
+from askance.data.formats.batch import BATCH_ENTRIES, Rows
+from askance.data.formats.pieces import ParsedRows, RowGroupPiece, cut_row_groups
+from askance.data.formats.read_options import ReadOptions
+from askance.data.formats.row_stream import RowStream
+from askance.data.formats.source import Source
+from askance.errors import BadLine, InvalidInput
+from askance.extras import how_to_install
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow  # type: ignore[import-untyped,unused-ignore]
+        import pyarrow.parquet  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise InvalidInput(f"reading Parquet and Feather needs pyarrow: {how_to_install('parquet')}.") from None
+    return pyarrow
+
+
+class ParquetStream(RowStream):
+    """The rows of Parquet files."""
+
+    format, what = "parquet", "Parquet"
+    kept_as = "jsonl"
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._arrow = _pyarrow()
+        self._file: Any = self._open(0)
+        self._schema = self._file.schema_arrow
+        self._names = self._schema.names
+        self._label = self._find_label(self._names)
+        self._look_at_first_rows()
+
+    def _find_label(self, names: Sequence[str]) -> str | None:
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"{self.name!r} has two fields with the same name.")
+        place = self._place_of_label(names, self._state)
+        return None if place is None else names[place]
+
+    def _open(self, place: int) -> Any:
+        self.close()
+        self._place = place
+        self._open_part = self.source.open_seekable(place)
+        with self._explaining():
+            return self._read(self._open_part)
+
+    def _read(self, file: BinaryIO) -> Any:
+        """What has ``schema_arrow`` and ``iter_batches``."""
+        return self._arrow.parquet.ParquetFile(file)
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except (BadLine, InvalidInput):
+            raise
+        except (self._arrow.ArrowException, OSError, ValueError) as error:
+            reason = str(error).strip().split("\n")[0].rstrip(".")[:120] or type(error).__name__
+            raise InvalidInput(f"{self.source.names[self._place]!r} cannot be read as {self.what}: {reason}.") from None
+
+    def _restart(self) -> None:
+        super()._restart()
+        self._file = self._open(0)
+
+    def _is_number(self, name: str) -> bool:
+        types, kind = self._arrow.types, self._schema.field(name).type
+        tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal)
+        return any(is_of(kind) for is_of in tests)
+
+    def _is_date(self, name: str) -> bool:
+        types, kind = self._arrow.types, self._schema.field(name).type
+        return bool(types.is_date(kind) or types.is_timestamp(kind))
+
+    def _look_at_first_rows(self) -> None:
+        """Settle the kinds of the fields, and what the labels are, by the first rows."""
+        with self._explaining():
+            first = next(self._file.iter_batches(batch_size=SAMPLE_ROWS), None)
+            rows = first.to_pylist() if first is not None else []
+        if self._state is not None and self.options.frozen:
+            top = {name if name in self._names else name.split(".")[0]: k for name, k in self._features.kinds.items()}
+            self._check_fields(top, self._names)
+        elif self._state is not None and self._state.get("format") != self.format:
+            self._check_any_is_known(self._features.kinds, self._names)
+        self._keep_first_values([{name: plain(value) for name, value in row.items()} for row in rows])
+        if self._label is not None:
+            self.labels.settle_by_values(plain(row[self._label]) for row in rows)
+        for name in self._schema.names if self._state is None else ():
+            if name == self._label:
+                continue
+            if self._is_number(name):
+                usual = IGNORE if last_name(name) in IGNORED_NAMES else DATE if self._is_date(name) else NUMBER
+                kind = self._features.given.get(name, usual)
+                self._features.encoder.add(name, kind)
+                if kind == NUMBER and self._arrow.types.is_boolean(self._schema.field(name).type):
+                    self._features.with_truths.add(name)
+            else:
+                self._features.guess_kinds(_flatten(name, rows))
+        self._first = self._features.to_dict()
+
+    def _rows(self) -> Iterator[Rows]:
+        for place in range(len(self.source)):
+            if place:
+                self._file = self._open(place)
+                self._check_schema(self._file, place)
+            most = max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, len(self._schema.names))))
+            batches, first = self._file.iter_batches(batch_size=most), 0
+            while True:
+                with self._explaining():
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                rows = self._play(batch, first)
+                first += batch.num_rows
+                if rows[0].shape[0]:
+                    yield rows
+        self.close()
+
+    def pieces(self) -> Iterator[RowGroupPiece] | None:
+        """Rows of a row group."""
+        paths = [self.source.stored_path(place) for place in range(len(self.source))]
+        return None if None in paths else self._cut(paths)
+
+    def _cut(self, paths: list[str]) -> Iterator[RowGroupPiece]:
+        for place, path in enumerate(paths):
+            file = self._open(place)
+            self._check_schema(file, place)
+            groups = file.metadata.num_row_groups
+            sizes = [file.metadata.row_group(group).num_rows for group in range(groups)]
+            self.close()
+            yield from cut_row_groups(place, path, sizes)
+
+    def parse(self, piece: RowGroupPiece, content: Any, first_line: int = 1) -> ParsedRows:
+        """Parse some rows."""
+        self._place = piece.place
+        return self._finish_piece(*self._take_rows(content, piece.first_row))
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__ |= kept | {"_arrow": _pyarrow()}
+
+    def _check_schema(self, file: Any, place: int) -> None:
+        if not file.schema_arrow.equals(self._schema):
+            raise InvalidInput(
+                f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
+            )
+
+    def _play(self, batch: Any, first: int) -> Rows:
+        return self._finish(*self._take_rows(batch, first))
+
+    def _take_rows(self, batch: Any, first: int) -> tuple[Cells, list[Any]]:
+        """The cells and the labels of some rows, the first of which has this number in its file."""
+        kinds = self._features.kinds
+        numbers = [name for name in self._schema.names if kinds.get(name) == NUMBER and self._is_number(name)]
+        ignored = {name for name, kind in kinds.items() if kind == IGNORE and name not in self._features.evidence}
+        others = [n for n in self._schema.names if n not in numbers and n != self._label and n not in ignored]
+        table = np.empty((batch.num_rows, len(numbers)))
+        wrong: dict[int, tuple[str, str]] = {}
+        for k, name in enumerate(numbers):
+            table[:, k], is_bad = self._numbers(batch.column(name))
+            for row in np.flatnonzero(is_bad).tolist():
+                wrong.setdefault(row, (name, why_not_a_number(str(table[row, k]))))
+        with self._explaining():
+            rows = self._plain_rows(batch, others)
+            labels = batch.column(self._label).to_pylist() if self._label is not None else []
+        cells, kept, y = Cells(), [], []
+        for row in range(batch.num_rows):
+            try:
+                if row in wrong:
+                    raise FieldError(*wrong[row])
+                label = self._label_of(plain(labels[row])) if labels else None
+                self._add(cells, flatten({name: plain(value) for name, value in rows[row].items()}))
+            except FieldError as error:
+                file, column = self.source.names[self._place], f"field {format_names([error.field])!r}"
+                bad = BadLine(file, first + row, column, error.reason, unit="row")
+                bad.field = error.field
+                if self.options.quarantine is not None:
+                    bad.raw = _as_json(self._plain_rows(batch.slice(row, 1), self._schema.names)[0])
+                self.refuse(bad)
+                continue
+            kept.append(row)
+            y.append(label)
+        if self.origins is not None and self.origins.id_field is not None:
+            with self._explaining():
+                ids = batch.column(self.origins.id_field).to_pylist()
+            self.origins.add(self._place, (), [plain(ids[row]) for row in kept])
+        if self.options.keep_rows:
+            whole = self._plain_rows(batch, [name for name in self._schema.names if name != self._label])
+            self._kept_rows += [flatten({name: plain(v) for name, v in whole[row].items()}) for row in kept]
+        slots = np.array([self._features.encoder.slots[name] for name in numbers], np.int64)
+        if numbers:
+            cells.add_numbers(0, slots, table[kept])
+            for name, present in zip(numbers, (~np.isnan(table[kept])).sum(axis=0).tolist(), strict=True):
+                self._features.count_numbers(name, present)
+        return cells, y
+
+    def _plain_rows(self, batch: Any, names: list[str]) -> list[dict[str, Any]]:
+        """Some fields of the rows; Python's times have no nanoseconds."""
+        if not names:
+            return [{} for _ in range(batch.num_rows)]
+        columns = [batch.column(name) for name in names]
+        for place, column in enumerate(columns):
+            if self._arrow.types.is_timestamp(column.type) and column.type.unit == "ns":
+                columns[place] = column.cast(self._arrow.timestamp("us", column.type.tz), safe=False)
+        rows: list[dict[str, Any]] = self._arrow.RecordBatch.from_arrays(columns, names).to_pylist()
+        return rows
+
+    def _numbers(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A column as float64, NaN where it is missing, and which values cannot be learned from."""
+        arrow = self._arrow
+        with self._explaining():
+            if arrow.types.is_temporal(column.type):
+                whole = arrow.int32() if column.type.bit_width == 32 else arrow.int64()
+                column = column.cast(whole)
+            values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
+        values = self.missing.blank(values)
+        return values, np.abs(values) > LARGEST
+
+
+class FeatherStream(ParquetStream):
+    """The rows of Arrow IPC files, which Feather files are; in a model they are called as those of Parquet are."""
+
+    what = "Feather"
+
+    def _read(self, file: BinaryIO) -> Any:
+        return ArrowFile(self._arrow, file)
+
+    def pieces(self) -> None:
+        """Files of Arrow are not cut."""
+
+
+class ArrowFile:
+    """The rows of an Arrow IPC file in batches of any size, as a Parquet file gives them."""
+
+    def __init__(self, arrow: Any, file: BinaryIO) -> None:
+        self._arrow = arrow
+        self._reader = arrow.ipc.open_file(file)
+        self.schema_arrow = self._reader.schema
+
+    def iter_batches(self, batch_size: int) -> Iterator[Any]:
+        """All rows, so many at a time; only the last batch has fewer."""
+        waiting: list[Any] = []
+        n_rows = 0
+        for place in range(self._reader.num_record_batches):
+            batch = self._reader.get_batch(place)
+            while n_rows + batch.num_rows >= batch_size:
+                taken = batch_size - n_rows
+                yield self._join([*waiting, batch.slice(0, taken)])
+                waiting, n_rows, batch = [], 0, batch.slice(taken)
+            if batch.num_rows:
+                waiting.append(batch)
+                n_rows += batch.num_rows
+        if waiting:
+            yield self._join(waiting)
+
+    def _join(self, batches: list[Any]) -> Any:
+        table = self._arrow.Table.from_batches(batches, self.schema_arrow).unify_dictionaries()
+        return table.combine_chunks().to_batches()[0]
+
+
+def _as_json(row: dict[str, Any]) -> bytes:
+    """A row as a line of JSON."""
+    fields = {name: plain(value) for name, value in row.items()}
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _flatten(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One field of some rows, flattened; rows that cannot be are left out."""
+    found = []
+    for row in rows:
+        try:
+            found.append(flatten({name: plain(row[name])}))
+        except FieldError:
+            continue
+    return found

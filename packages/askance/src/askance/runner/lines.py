@@ -1,0 +1,72 @@
+"""The lines of a pipe, each as soon as it arrives, until the end or a signal."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+
+from askance.runner.stop_signals import StopSignals
+
+LONGEST_LINE = 64 << 20
+PIECE = 1 << 16
+
+
+class LineSplitter:
+    """Whole lines out of pieces of bytes; None in place of one that is longer than 64 MiB.
+
+    Examples
+    --------
+    >>> splitter = LineSplitter()
+    >>> list(splitter.add(b"one\\ntw")), list(splitter.add(b"o\\nthr")), splitter.rest()
+    ([b'one'], [b'two'], b'thr')
+    """
+
+    def __init__(self) -> None:
+        self._rest, self._skipping = bytearray(), False
+
+    def add(self, piece: bytes) -> Iterator[bytes | None]:
+        """The lines that end in this piece."""
+        *whole, last = piece.split(b"\n")
+        for line in whole:
+            found, is_skipped = bytes(self._rest + line), self._skipping
+            self._rest.clear()
+            self._skipping = False
+            if not is_skipped:
+                yield found
+        if not self._skipping:
+            self._rest += last
+        if len(self._rest) > LONGEST_LINE:
+            self._rest.clear()
+            self._skipping = True
+            yield None
+
+    def rest(self) -> bytes:
+        """What came after the last end of a line."""
+        return bytes(self._rest)
+
+
+class Lines(StopSignals):
+    """The lines of a file descriptor. SIGTERM and SIGINT end them between two lines, never during the work on one.
+
+    Iterate inside ``with``. A line longer than 64 MiB comes as None, and the rest of it is left out.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._source = descriptor
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        splitter = LineSplitter()
+        while self.stopped_by is None:
+            if self.descriptor in select.select([self._source, self.descriptor], [], [])[0]:
+                return
+            piece = os.read(self._source, PIECE)
+            if not piece:
+                break
+            for line in splitter.add(piece):
+                if self.stopped_by is not None:
+                    return
+                yield line
+        if splitter.rest() and self.stopped_by is None:
+            yield splitter.rest()

@@ -1,6 +1,0 @@
-"""Has the world changed? By the answers, which say whether mistakes become more frequent, and by the events alone."""
-
-from askance.drift.answers import Detector, DriftSignal, PageHinkley, alarms, luck
-from askance.drift.events import EventSignal
-
-__all__ = ["Detector", "DriftSignal", "EventSignal", "PageHinkley", "alarms", "luck"]

@@ -1,1 +1,0 @@
-"""The live service: events come in over HTTP, a few become questions, people answer, the model learns."""
