@@ -56,7 +56,7 @@ ELSEWHERE = {
 def all_commands() -> dict[str, Command]:
     """The commands of the library, then those of the packages that are installed beside it."""
     commands = {module.command.name: module.command for module in OWN}
-    for entry in importlib.metadata.entry_points(group=GROUP):
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP)):
         commands |= {command.name: command for command in entry.load()}
     return commands
 
