@@ -146,7 +146,7 @@ def test_budgets_and_a_named_class(file: Path) -> None:
         (["events.npz", "-a", "PAA-I:C=many"], "is not understood; write an algorithm such as"),
         (["events.npz", "-a", "PAA-I:eta=1"], "PAA-I has no parameter 'eta'"),
         (["events.npz", "-a", "PAA-I:delta=1"], "delta of PAA-I:delta=1 is what sets the ratio"),
-        (["events.npz", "--ratios", "5"], "must be shares in (0, 1], such as 0.05,0.1, got '5'"),
+        (["events.npz", "--ratios", "5"], "must be shares in (0, 1], such as 5%,10% or 0.05,0.1, got '5'"),
         (["events.npz", "--budgets", "x"], "must be numbers of labels"),
         (["events.npz", "--ratios", "0.1", "--budgets", "5"], "not allowed with argument"),
         (["events.npz", "--metric", "beauty"], "there is no metric 'beauty'"),

@@ -18,6 +18,7 @@ from askance.cli.run_options import (
     weights_of,
 )
 from askance.cli.workers import add_workers, workers_of
+from askance.learner.budget_kinds import read_share
 
 if TYPE_CHECKING:
     from askance.compare import Candidate, Results, Sweep
@@ -51,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     targets = who.add_mutually_exclusive_group()
     targets.add_argument(
-        "--ratios", type=shares, metavar="LIST", help="shares of labels to buy (default: 0.01,0.05,0.1,0.2)"
+        "--ratios", type=shares, metavar="LIST", help="shares of labels to buy (default: 1%%,5%%,10%%,20%%)"
     )
     targets.add_argument("--budgets", type=counts, metavar="LIST", help="or numbers of labels to buy at most")
     who.add_argument(
@@ -105,7 +106,7 @@ def numbers(text: str, kind: Callable[[str], Any], is_fine: Callable[[Any], bool
 
 
 def shares(text: str) -> list[float]:
-    return numbers(text, float, lambda share: 0.0 < share <= 1.0, "shares in (0, 1], such as 0.05,0.1")
+    return numbers(text, read_share, lambda share: 0.0 < share <= 1.0, "shares in (0, 1], such as 5%,10% or 0.05,0.1")
 
 
 def counts(text: str) -> list[int]:

@@ -31,7 +31,7 @@ def _limits() -> Iterator[str]:
     yield "How many labels may be bought, as options and as settings in `[asking]`. Several hold at once.\n"
     yield "| option | setting | what it allows |\n| --- | --- | --- |"
     for name, kind in BUDGET_KINDS.items():
-        yield f"| `{kind.option} {kind.metavar}` | `{name}` | {_in_one_line(kind.help)} |"
+        yield f"| `{kind.option} {kind.metavar}` | `{name}` | {_in_one_line(kind.help % ())} |"
     yield ""
 
 
@@ -50,7 +50,8 @@ def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS and action.dest != "help"]
     if actions:
         yield "| argument | meaning |\n| --- | --- |"
-        yield from (f"| {_write_names(action)} | {_in_one_line(action.help or '')} |" for action in actions)
+        described = parser._get_formatter()._expand_help  # as --help shows it, with the values of %(names)s
+        yield from (f"| {_write_names(action)} | {_in_one_line(described(action))} |" for action in actions)
         yield ""
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import whole_number
 from askance.data.formats.formats import FORMATS, list_formats
-from askance.learner.budget_kinds import BUDGET_KINDS, BudgetKind, Limits, period_kinds
+from askance.learner.budget_kinds import (
+    BUDGET_KINDS,
+    SHARE,
+    BudgetKind,
+    Limits,
+    period_kinds,
+    propose_percentage,
+    read_share,
+)
 
 if TYPE_CHECKING:
     from askance.data.formats.read_options import ReadOptions
@@ -44,7 +52,7 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
         budget.add_argument(kind.option, type=as_option(kind), metavar=kind.metavar, help=kind.help)
     budget.add_argument(
         "--explore", type=share, default=0.0, metavar="P",
-        help="ask every event with at least this probability:\nan unbiased sample, such as 0.01",
+        help="ask every event with at least this probability:\nan unbiased sample, such as 1%%",
     )  # fmt: skip
 
 
@@ -172,13 +180,13 @@ def as_option(kind: BudgetKind) -> Callable[[str], Any]:
 
 
 def share(text: str) -> float:
-    """A number in (0, 1]."""
+    """A number in (0, 1], or a percentage."""
     try:
-        value = float(text)
+        value = read_share(text)
     except ValueError:
         value = 0.0
     if not 0.0 < value <= 1.0:
-        raise argparse.ArgumentTypeError(f"must be a share in (0, 1], such as 0.02, got {text!r}")
+        raise argparse.ArgumentTypeError(f"{SHARE}, got {text!r}{propose_percentage(text)}")
     return value
 
 

@@ -40,6 +40,7 @@ class BudgetKind(NamedTuple):
     option: str
     metavar: str
     help: str
+    """As argparse takes it, with %% for a percent sign."""
     requirement: str
     read: Callable[[str], Any]
     """From a text to a value; raises ``ValueError``."""
@@ -65,15 +66,16 @@ class BudgetKind(NamedTuple):
 
     def parse(self, text: str) -> Any:
         """The value that the text of an option means; raises ``ValueError`` with what it must be."""
-        for read, is_met in ((self.read, self.is_met), *([(float, is_part)] if self.may_be_share else [])):
+        for read, is_met in ((self.read, self.is_met), *([(read_share, is_part)] if self.may_be_share else [])):
             try:
                 value = read(text)
             except ValueError:
                 continue
             if is_met(value):
                 return value
-        more = ", or a share such as 0.02" if self.may_be_share else ""
-        raise ValueError(f"must be {self.requirement}{more}, got {text!r}")
+        more = ", or a share such as 2%" if self.may_be_share else ""
+        wanted = SHARE if self.read is read_share else f"must be {self.requirement}{more}"
+        raise ValueError(f"{wanted}, got {text!r}{propose_percentage(text) if self.read is read_share else ''}")
 
     def check(self, name: str, value: Any) -> Any:
         """The value of a setting, if it is what it must be."""
@@ -95,6 +97,28 @@ def is_part(value: Any) -> bool:
     return bool(0.0 < value < 1.0)
 
 
+SHARE = "must be a share of the events, such as 5% or 0.05"
+"""What an option says that takes a share."""
+
+
+def read_share(text: str) -> float:
+    """A share of the events, written as 0.05 or as 5%.
+
+    >>> read_share("0.1%") == read_share("0.001")
+    True
+    """
+    return float(f"{text[:-1]}e-2") if text.endswith("%") else float(text)
+
+
+def propose_percentage(text: str) -> str:
+    """What to type for a number that was meant as a percentage, to append to an error."""
+    try:
+        is_percentage = 1.0 < float(text) <= 100.0
+    except ValueError:
+        is_percentage = False
+    return f"; for {text} of 100 events type {text}%" if is_percentage else ""
+
+
 def count(option: str, help: str, budget: Callable[[int], Budget], example: str, **more: Any) -> BudgetKind:
     """Declare a kind that is a whole number."""
     return BudgetKind(option, "N", help, "a whole number, 0 or more", int, is_count, budget, example, **more)
@@ -102,7 +126,7 @@ def count(option: str, help: str, budget: Callable[[int], Budget], example: str,
 
 def share(option: str, help: str, budget: Callable[[float], Budget], example: str) -> BudgetKind:
     """Declare a kind that is a share of the events."""
-    return BudgetKind(option, "R", help, "a share of the events, from 0 to 1", float, is_share, budget, example)
+    return BudgetKind(option, "R", help, "a share of the events, from 0 to 1", read_share, is_share, budget, example)
 
 
 def per(option: str, help: str, span: Span, example: str) -> BudgetKind:
@@ -131,7 +155,7 @@ def _rate(r: float) -> Budget:
 BUDGET_KINDS: dict[str, BudgetKind] = {
     "total": count(
         "--budget",
-        "at most N labels in all; 0.02 means --rate 0.02",
+        "at most N labels in all; 2%% means --rate 2%%",
         _fixed,
         "10000  # for example",
         span=Span("total", "in total"),
@@ -139,7 +163,7 @@ BUDGET_KINDS: dict[str, BudgetKind] = {
     ),
     "rate": share(
         "--rate",
-        "about this share of the events, such as 0.02,\nat most 10 labels ahead of that at first, 40 with auto",
+        "about this share of the events, such as 2%% or 0.02,\nat most 10 labels ahead of that at first, 40 with auto",
         _rate,
         "0.05  # share of the events that are asked about, after the first 40 questions",
     ),
