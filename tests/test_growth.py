@@ -22,7 +22,7 @@ from askance.data.formats.source import Input
 from askance_live import routes
 from askance_live.exchange.importing import _in_utf8
 from askance_live.exchange.label_studio import tags_of
-from askance_live.exchange.received import _check_whole_numbers
+from askance_live.exchange.received import _check_whole_numbers, digest_of
 from askance_live.http.routing import ROUTES, Router
 from askance_live.problems import Problem
 from askance_live.questions.variety import words_of
@@ -133,6 +133,7 @@ def test_no_input_takes_longer_than_its_length(case):
 IN_MEMORY = {
     "a long name with many inside": lambda: flatten({"a" * 20_000: {"b" * 20_000: [0] * 20_000}}),
     "whole numbers in a long name": lambda: _check_whole_numbers({"a" * 20_000: [0] * 20_000}),
+    "numbers that are large": lambda: digest_of({"x": [[1e300] * 10 * N]}),
     "namespaces of a line": lambda: read_from(io.BytesIO(VW_LINES), format="vw", hash_bits=10),
 }
 

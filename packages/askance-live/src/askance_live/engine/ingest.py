@@ -29,6 +29,8 @@ from askance_live.webhooks.outbox import emit
 log = logging.getLogger("askance")
 
 LEAST_INFORMATIVE = 0.02
+MOST_SHORTER = 8
+"""How many times shorter the same fields may be written: 1e16 and 10000000000000000 are one number."""
 
 
 class StoredEvent(NamedTuple):
@@ -53,7 +55,7 @@ class GivenEvent(NamedTuple):
 
 
 STORED = Query(StoredEvent, "events", "WHERE id IN ({})")
-BODY = Query(GivenEvent, "events", "WHERE seq = ?")
+BODIES = {table: Query(GivenEvent, table, "WHERE id = ? AND length(fields) <= ?") for table in ("events", "quarantine")}
 INSERT = insert(EventRow)
 INSERT_WIDENED = insert(WidenedRow)
 
@@ -62,12 +64,13 @@ def ingest(session: Session, state: EngineState, events: list[ReceivedEvent]) ->
     """Store new events with their predictions; answer repetitions with what was said the first time."""
     now = state.clock.now()
     seen: dict[str, tuple[bytes, dict[str, Any] | Problem]] = {}
-    digests = {event.id: event.digest for event in events}
-    for row in STORED.among(session, digests):
+    given = {event.id: event for event in events}
+    for row in STORED.among(session, given):
         chances = msgspec.json.decode(row.probabilities)
-        digest = bytes(row.digest) if bytes(row.digest) == digests[row.id] else _digest_anew(session, row.seq)
+        digest = _digest_now(session, "events", bytes(row.digest), given[row.id])
         seen[row.id] = digest, describe_event(state, row, chances)
-    seen |= state.quarantine.find(session, digests)
+    for identifier, (digest, said) in state.quarantine.find(session, given).items():
+        seen[identifier] = _digest_now(session, "quarantine", digest, given[identifier]), said
     fresh: dict[str, ReceivedEvent] = {}
     for event in events:
         if event.id not in seen and event.id not in fresh:
@@ -148,9 +151,17 @@ def take_in(
     return new
 
 
-def _digest_anew(session: Session, seq: int) -> bytes:
-    """The digest of a stored event; the one beside it may be of a time when 16 and 16.0 had different ones."""
-    (body,) = BODY.all(session, (seq,))
+def _digest_now(session: Session, table: str, kept: bytes, event: ReceivedEvent) -> bytes:
+    """The digest of what is stored under the id of an event.
+
+    The one that was ``kept`` may be of a time when 16 and 16.0 had different ones. It is made anew only where the event
+    could be the same: a short one costs nothing in proportion to what is stored.
+    """
+    if kept == event.digest:
+        return kept
+    body = BODIES[table].one(session, (event.id, MOST_SHORTER * len(event.text)))
+    if body is None:
+        return kept
     return digest_of([msgspec.json.decode(body.fields), None if body.time is None else msgspec.json.decode(body.time)])
 
 

@@ -71,18 +71,23 @@ def digest_of(value: Any) -> bytes:
 
 
 def _by_value(value: Any) -> Any:
-    """The same JSON with every whole number as such: 16.0 and 1.6e1 are 16."""
+    """The same JSON with every whole number as such: 16.0 and 1.6e1 are 16. Beyond 64 bits, where no whole numbers are
+    taken, a number stays as it is: 1e300 would have 301 digits."""
     kind = value.__class__
     if kind is float:
-        return int(value) if value.is_integer() else value
+        return int(value) if _is_whole(value) else value
     if kind is dict:
         if NESTED.isdisjoint(map(type, value.values())):
-            whole = {name: int(part) for name, part in value.items() if part.__class__ is float and part.is_integer()}
+            whole = {name: int(part) for name, part in value.items() if part.__class__ is float and _is_whole(part)}
             return {**value, **whole} if whole else value
         return {name: _by_value(part) for name, part in value.items()}
     if kind is list:
         return [_by_value(part) for part in value]
     return value
+
+
+def _is_whole(value: float) -> bool:
+    return value.is_integer() and LEAST_WHOLE <= value <= GREATEST_WHOLE
 
 
 class Moment(Checked[str | float]):
