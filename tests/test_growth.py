@@ -15,9 +15,9 @@ from askance.data.encoding.data_warnings import _labels_alike
 from askance.data.encoding.raw import settle_kinds
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
 from askance.data.encoding.table import TableEvents
+from askance.data.formats import open_stream
 from askance.data.formats.arff import _attribute, _sparse_entries
 from askance.data.formats.csv import _distinct
-from askance.data.formats.open import open_stream
 from askance.data.formats.source import Input
 from askance_live import routes
 from askance_live.exchange.importing import _in_utf8

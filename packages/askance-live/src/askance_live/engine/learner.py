@@ -20,9 +20,9 @@ import msgspec
 import numpy as np
 
 from askance.data.encoding.assemble import csr
-from askance.data.encoding.columnwise import gather_columns
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.explain import towards
+from askance.data.encoding.raw import gather_columns
 from askance.data.encoding.rows import FieldError, Plan, RowFeatures, flatten
 from askance.errors import AskanceError, ModelFileError
 from askance.evaluate.calibration import OnlineCalibration

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta
 
-from askance.data.encoding.times import seconds_in
+from askance.data.encoding.kinds import seconds_in
 from askance_live.engine.label_space import MOST_LABELS, same_where_both_known
 from askance_live.engine.state import EngineState
 from askance_live.exchange.received import Moment

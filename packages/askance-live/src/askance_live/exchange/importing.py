@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from askance.data.formats.buffer import BYTE_ORDER_MARK
-from askance.data.formats.encoding import recode
-from askance.data.formats.source import Input
+from askance.data.formats.source import Input, recode
 from askance.errors import InvalidInput
 from askance_live.access.auth import note
 from askance_live.engine.jobs import GROUP_BYTES, in_parts

@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 from msgspec import Meta
 
-from askance.data.encoding.times import seconds_in
+from askance.data.encoding.kinds import seconds_in
 from askance_live.http.schemas import Checked, Name, RequestBody, read
 from askance_live.problems import Problem
 from askance_live.store.schema import QuarantineRow

@@ -13,8 +13,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from askance.adapters.estimator import EstimatorModel, check_scores
-from askance.adapters.scored import ForeignModel, ModelScore, ScoredStream, check_query, margin_of
+from askance.adapters.scored import (
+    EstimatorModel,
+    ForeignModel,
+    ModelScore,
+    ScoredStream,
+    check_query,
+    check_scores,
+    margin_of,
+)
 from askance.errors import InvalidInput, InvalidParameter
 from askance.extras import how_to_install
 from askance.learner.budget import Budget, Rate, as_budget

@@ -11,19 +11,17 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from sklearn.base import clone
 
-from askance.adapters.estimator import (
+from askance.adapters.scored import (
     EstimatorModel,
+    ForeignModel,
+    ScoredStream,
     check_estimator,
+    check_query,
     check_takes_weights,
     has_been_fitted,
     row_of,
     rows_of,
     split_label,
-)
-from askance.adapters.scored import (
-    ForeignModel,
-    ScoredStream,
-    check_query,
 )
 from askance.errors import InvalidInput, InvalidType
 from askance.evaluate.calibration.windowed import KEPT, calibrate, keep_answer

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from askance.data.datasets.download import Report
+    from askance.data.datasets.fetch import Report
     from askance.data.datasets.registry import Entry
 
 ONE_LINE = 132  # columns that a row needs if nothing is to wrap

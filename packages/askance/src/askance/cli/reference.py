@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Iterator
 
 from askance.cli import all_commands, parsers
-from askance.data.formats.formats import FORMATS
+from askance.data.formats import FORMATS
 from askance.learner.budget_kinds import BUDGET_KINDS
 
 HEAD = """\

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import whole_number
-from askance.data.formats.formats import FORMATS, list_formats
+from askance.data.formats import FORMATS, list_formats
 from askance.learner.budget_kinds import (
     BUDGET_KINDS,
     SHARE,

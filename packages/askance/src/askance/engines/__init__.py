@@ -69,9 +69,9 @@ def make_engine(name: str = "local", workers: int | None = None, address: str | 
             raise InvalidParameter(f"the local engine has no address, got {address!r}; choose the engine ray or dask.")
         return LocalEngine(workers)
     if name == "ray":
-        from askance.engines.ray import RayEngine
+        from askance.engines.clusters import RayEngine
 
         return RayEngine(workers, address)
-    from askance.engines.dask import DaskEngine
+    from askance.engines.clusters import DaskEngine
 
     return DaskEngine(workers, address)

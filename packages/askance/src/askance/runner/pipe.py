@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from askance.data.encoding.assemble import csr
+from askance.data.encoding.kinds import seconds_in
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
-from askance.data.encoding.times import seconds_in
 from askance.data.formats.buffer import BYTE_ORDER_MARK
 from askance.data.formats.jsonl import FORMAT, read_object
 from askance.data.formats.labels import Labels

@@ -16,8 +16,7 @@ from askance.data.formats import pieces
 from askance.data.formats.first_events import warnings_of
 from askance.data.formats.read_options import ReadOptions, change
 from askance.engines import WorkerEngine
-from askance.engines.local import cores
-from askance.engines.threads import ThreadEngine
+from askance.engines.local import ThreadEngine, cores
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.evaluate.costs import relative_costs
 from askance.evaluate.metrics import Curve

@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from askance.data import Batch, Stream
-from askance.data.formats.batch import Rows
 from askance.data.formats.pieces import ParsedRows, copy_stream, parse_piece
+from askance.data.formats.stream import Rows
 from askance.engines import WorkerEngine
 from askance.errors import AskanceError, InvalidInput, InvalidParameter
 

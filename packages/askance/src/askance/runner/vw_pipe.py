@@ -22,8 +22,7 @@ from typing import Any
 from askance.data.formats.jsonl import read_object
 from askance.data.formats.labels import Labels
 from askance.data.formats.quarantine import MARK, Keeper, raw_of
-from askance.data.formats.vw import FORMAT, HashedScaling
-from askance.data.formats.vw_lines import Features, Head, Namespaces, read_head, split_line
+from askance.data.formats.vw import FORMAT, Features, HashedScaling, Head, Namespaces, read_head, split_line
 from askance.errors import AskanceError, InvalidInput, UnknownTicket
 from askance.learner.budget import as_budget
 from askance.pending import Pending

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from askance.data.datasets.convert import convert, labels_of
+from askance.data.datasets.fetch import convert, labels_of
 from askance.data.datasets.registry import Entry
 from askance.errors import DatasetError
 

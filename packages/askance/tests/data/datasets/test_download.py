@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from askance.data.datasets.download import download, has_checksum
+from askance.data.datasets.fetch import download, has_checksum
 from askance.errors import DatasetError
 
 BODY = b"1 1:0.5 3:1\n-1 2:1\n" * 1000

@@ -3,9 +3,9 @@ import re
 import pytest
 
 from askance.data.datasets import entries, find
-from askance.data.datasets.convert import FORMATS
+from askance.data.datasets.fetch import FORMATS
+from askance.data.datasets.load import TASKS
 from askance.data.datasets.registry import KINDS
-from askance.data.datasets.tasks import TASKS
 from askance.errors import InvalidParameter
 from askance_papers import experiments
 

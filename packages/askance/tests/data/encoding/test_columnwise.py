@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from askance.data.encoding.columnwise import WORTH_IT, gather_columns
 from askance.data.encoding.encoder import Cells
+from askance.data.encoding.raw import WORTH_IT, gather_columns
 from askance.data.encoding.rows import RowFeatures
 
 

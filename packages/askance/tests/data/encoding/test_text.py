@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askance.data.encoding.text import words
+from askance.data.encoding.kinds import words
 
 
 def test_words_are_letters_digits_and_underscores_in_lower_case():

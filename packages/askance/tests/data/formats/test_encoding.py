@@ -30,7 +30,7 @@ def test_the_same_text_in_any_encoding_gives_the_same_rows(format, encoding):
 
 
 def test_characters_are_not_torn_where_a_piece_ends(monkeypatch):
-    monkeypatch.setattr("askance.data.formats.encoding.PIECE", 3)
+    monkeypatch.setattr("askance.data.formats.source.PIECE", 3)
     _, y = rows_of(TEXTS["csv"].encode("utf-16"), encoding="utf-16", format="csv")
     assert set(y.tolist()) == {"ä", "b"}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.data.formats import slow
 
 from askance.data import open_stream
-from askance.data.formats import json_array
+from askance.data.formats import jsonl as json_array
 from askance.errors import BadLine, InvalidInput
 
 ROWS = [

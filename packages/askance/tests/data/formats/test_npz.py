@@ -13,7 +13,7 @@ from tests.data.formats import slow
 from tests.real_data import load
 
 from askance.data import open_stream
-from askance.data.formats import batch as batches
+from askance.data.formats import stream as batches
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 
 

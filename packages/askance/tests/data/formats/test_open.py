@@ -8,7 +8,7 @@ import pytest
 from tests.data.formats import slow
 
 from askance.data import Batch, open_stream
-from askance.data.formats.open import format_of
+from askance.data.formats import format_of
 from askance.errors import InvalidParameter
 
 SAMPLES = {

@@ -13,7 +13,7 @@ from tests.data.formats import slow
 import askance
 from askance.data import open_stream, write_vw
 from askance.data.encoding.hashing import hash_of
-from askance.data.formats.vw_lines import Head, LineError, Namespaces, read_head, split_line
+from askance.data.formats.vw import Head, LineError, Namespaces, read_head, split_line
 from askance.errors import BadLine, InvalidInput
 
 LINES = """\

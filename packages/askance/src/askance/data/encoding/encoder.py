@@ -17,9 +17,8 @@ from askance.data.encoding.assemble import csr, rows_of, word_counts
 from askance.data.encoding.embedding import EMBEDDING, Embedding
 from askance.data.encoding.hashing import HASH_BITS, Hasher
 from askance.data.encoding.kind_evidence import WIDER
-from askance.data.encoding.kinds import HASHED, KINDS, NUMBER
+from askance.data.encoding.kinds import HASHED, KINDS, NUMBER, words
 from askance.data.encoding.scaling import RunningStandardisation
-from askance.data.encoding.text import words
 from askance.errors import InvalidInput, InvalidParameter
 
 Scale = Callable[[Any, Any], np.ndarray]

@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.data.encoding.embedding import EMBEDDING
-from askance.data.encoding.kinds import CATEGORY, DATE, NUMBER, TEXT
+from askance.data.encoding.kinds import CATEGORY, DATE, NUMBER, TEXT, date_words, words
 from askance.data.encoding.rows import RowFeatures, number_of, word_of
-from askance.data.encoding.text import words
-from askance.data.encoding.times import date_words
 
 WHOLE = 1e15  # below it a float tells every digit of a whole number
 

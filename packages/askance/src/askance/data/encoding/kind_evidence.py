@@ -26,11 +26,11 @@ from askance.data.encoding.kinds import (
     TEXT,
     TEXT_NAMES,
     WORDS_OF_TEXT,
+    DateText,
     guess,
     last_name,
+    words,
 )
-from askance.data.encoding.text import words
-from askance.data.encoding.times import DateText
 from askance.data.missing import USUAL, MissingValues
 
 ENOUGH = 100  # values of a field after which its kind is settled

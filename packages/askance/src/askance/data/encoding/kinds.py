@@ -16,12 +16,111 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from math import isfinite
+from typing import Any, NoReturn
 
-from askance.data.encoding.text import words
-from askance.data.encoding.times import DateText, date_words
+import numpy as np
+
 from askance.data.missing import USUAL, MissingValues
-from askance.errors import InvalidParameter
+from askance.errors import InvalidInput, InvalidParameter
+
+# --- words of a text -------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"\w+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in order.
+
+    >>> words("Ça va? It's 5 o'clock, Straße 7b!")
+    ['ça', 'va', 'it', 's', '5', 'o', 'clock', 'straße', '7b']
+    """
+    return _WORD.findall(text.lower())
+
+
+# --- dates and times -------------------------------------------------------------------------------------
+
+_BEGINNING = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}))?")
+_END = re.compile(r":[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)? ?(?:[Zz]|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)?")
+UP_TO_THE_HOUR = len("2026-05-01T10")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+HOURS = 24
+MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138; Unix milliseconds were there in 1973
+
+
+class DateText(str):
+    """The ISO text of a value whose type says that it is a date: of such a field, the first value tells the kind."""
+
+    __slots__ = ()
+
+
+def seconds_in(value: Any) -> float:
+    """Unix seconds from a number of seconds or milliseconds, or from ISO 8601 text (UTC unless it says otherwise).
+
+    A ValueError with the reason if it is no time.
+
+    >>> seconds_in(1.5), seconds_in("1970-01-02"), seconds_in("1970-01-01T01:00:00+01:00"), seconds_in(1700000000000)
+    (1.5, 86400.0, 0.0, 1700000000.0)
+    """
+    if isinstance(value, str):
+        try:
+            return seconds_in(float(value))
+        except ValueError:
+            pass
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise ValueError(
+                f"{value[:40]!r} is no time; write seconds, or ISO 8601 such as 2026-05-01T10:03:00."
+            ) from None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if value is None:
+        raise ValueError("the time is missing.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(f"{str(value)[:40]!r} is no time; write seconds, or ISO 8601 such as 2026-05-01T10:03:00.")
+    return value / 1000.0 if abs(value) >= MILLISECONDS else float(value)
+
+
+def date_words(text: str) -> tuple[str, ...] | None:
+    """What recurs of an ISO date, or date and time: its weekday and, where it has a time, its hour, as it is written.
+
+    The moment itself would only ever grow, and what is learned from a number that never comes again is of no use. None
+    for a text that is no date.
+
+    >>> date_words("2024-03-01"), date_words("2024-03-01T12:30:00Z"), date_words("2024-02-30")
+    (('Friday',), ('Friday', '12 h'), None)
+    """
+    words = _words_at(text[:UP_TO_THE_HOUR])
+    return words if words is None or len(words) == 1 or _is_an_end(text[UP_TO_THE_HOUR:]) else None
+
+
+@lru_cache(4096)  # events come in the order of time: an hour comes again and again, and so does a minute and second
+def _words_at(beginning: str) -> tuple[str, ...] | None:
+    """The weekday and the hour of a date, up to the hour; None for one that no calendar has."""
+    found = _BEGINNING.fullmatch(beginning)
+    if found is None:
+        return None
+    try:
+        weekday = WEEKDAYS[date.fromisoformat(found[1]).weekday()]
+    except ValueError:
+        return None
+    if found[2] is None:
+        return (weekday,)
+    return (weekday, f"{found[2]} h") if int(found[2]) < HOURS else None
+
+
+@lru_cache(4096)
+def _is_an_end(text: str) -> bool:
+    """Whether this is what may follow the hour of a date."""
+    return _END.fullmatch(text) is not None
+
+
+def why_not_a_date(text: str) -> str:
+    """The reason why ``date_words`` is None, for people."""
+    return f"{text[:40]!r} is no date such as 2026-05-01 or 2026-05-01T10:03:00; the kind 'category' allows any value."
+
 
 NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME = "number", "category", "text", "date", "ignore", "time"
 KINDS = (NUMBER, CATEGORY, TEXT, DATE, IGNORE, TIME)
@@ -136,3 +235,84 @@ def check_features(features: Mapping[str, str] | None, names: Iterable[str] | No
             f"there is no field {unknown[0]!r} to be a {given[unknown[0]]}; there are: {format_names(names)}."
         )
     return given
+
+
+# --- truth values ----------------------------------------------------------------------------------------
+# They are the numbers 1 and 0. A field of which every value is such a word is one of numbers; in any other field they
+# are words like others.
+
+BOOLEANS = {"true": "1", "false": "0"}
+"""The words, in lower case, and the numbers they stand for, as text."""
+
+
+def number_for(word: str) -> str:
+    """The number that a truth value stands for, as text; another word as it is.
+
+    >>> number_for("True"), number_for("FALSE"), number_for("0.5")
+    ('1', '0', '0.5')
+    """
+    return BOOLEANS.get(word.strip().lower(), word)
+
+
+def are_booleans(values: Iterable[Any], missing: MissingValues = USUAL) -> bool:
+    """Whether values, one at least, are all true or false, the missing ones not counted.
+
+    >>> [are_booleans(values) for values in (["True", "", "false"], [True, None], ["true", "maybe"], [""])]
+    [True, True, False, False]
+    """
+    has_one = False
+    for value in values:
+        if isinstance(value, bool | np.bool_) or (isinstance(value, str) and value.strip().lower() in BOOLEANS):
+            has_one = True
+        elif not missing.covers(value):
+            return False
+    return has_one
+
+
+# --- numbers that are not written with a point -----------------------------------------------------------
+# A comma that stands in every field for a decimal point is read as one. Where it may as well stand between thousands,
+# and where numbers have such separators, nothing is guessed: read as words they would be learned by heart, silently.
+
+DECIMAL_COMMA, THOUSANDS = "decimal comma", "thousands"
+
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:([.,' \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]+)?")
+
+
+def has_a_comma(text: str) -> bool:
+    """Whether a text is a number with a decimal comma."""
+    return _COMMA.fullmatch(text) is not None
+
+
+def find_notation(texts: Sequence[str], missing: MissingValues = USUAL) -> tuple[str, str] | None:
+    """How the numbers of a field are written, if not plainly, and an example; None also if they are no numbers.
+
+    >>> find_notation(["3,14", "12,5", "7"])
+    ('decimal comma', '3,14')
+    >>> find_notation(["1.234,50", "12"])
+    ('thousands', '1.234,50')
+    >>> find_notation(["1,234", "5,678"])
+    ('thousands', '1,234')
+    >>> find_notation(["3.14", "x"])
+    """
+    present = [text for text in texts if not missing.covers(text)]
+    odd = [text for text in present if not looks_like_a_number(text)]
+    if not odd:
+        return None
+    commas = [text for text in odd if has_a_comma(text)]
+    separated = [text for text in odd if _THOUSANDS.fullmatch(text)]
+    enough = SHARE_OF_NUMBERS * len(present)
+    has_points = any("." in text for text in present if looks_like_a_number(text))
+    if len(commas) > len(separated) and not has_points and len(present) - len(odd) + len(commas) >= enough:
+        return DECIMAL_COMMA, commas[0]
+    if separated and len(present) - len(odd) + len(separated) >= enough:
+        return THOUSANDS, separated[0]
+    return None
+
+
+def refuse_thousands(who_has: str, example: str, where: str) -> NoReturn:
+    """Say that the numbers of a field can be read in two ways."""
+    raise InvalidInput(
+        f"{who_has} numbers such as {example!r} in {where}, which may have separators between thousands; write them "
+        "plainly, as 1234.5, or declare the field a category."
+    )

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from askance.data.encoding.booleans import are_booleans, number_for
-from askance.data.encoding.commas import THOUSANDS, find_notation, refuse_thousands
 from askance.data.encoding.embedding import EMBEDDING, Embedding, match_encoders, split_embeddings
 from askance.data.encoding.encoder import DATE_WEIGHT, LONGEST_NGRAM, Cells, Encoder, Scale
 from askance.data.encoding.hashing import HASH_BITS
@@ -28,15 +26,22 @@ from askance.data.encoding.kinds import (
     LARGEST,
     NUMBER,
     TEXT,
+    THOUSANDS,
     TIME,
+    are_booleans,
     check_features,
+    date_words,
+    find_notation,
     guess,
     last_name,
     looks_like_a_number,
+    number_for,
     number_in,
+    refuse_thousands,
+    seconds_in,
+    why_not_a_date,
     why_not_a_number,
 )
-from askance.data.encoding.times import date_words, seconds_in, why_not_a_date
 from askance.data.missing import MissingValues
 from askance.errors import InvalidInput
 

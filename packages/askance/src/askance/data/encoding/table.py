@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from askance.data.encoding.kinds import format_names
+from askance.data.encoding.kinds import DateText, format_names
 from askance.data.encoding.rows import PLAIN, FieldError, flatten
-from askance.data.encoding.times import DateText
 from askance.data.missing import is_missing
 from askance.errors import InvalidInput
 

@@ -28,22 +28,21 @@ from askance.data.encoding.kinds import (
     NUMBER,
     SAMPLE_ROWS,
     TEXT,
+    date_words,
     format_names,
     guess,
     last_name,
     number_in,
+    why_not_a_date,
     why_not_a_number,
 )
-from askance.data.encoding.times import date_words, why_not_a_date
-from askance.data.formats.batch import Rows
 from askance.data.formats.buffer import Buffer
-from askance.data.formats.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect
+from askance.data.formats.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect, sample_of
 from askance.data.formats.delimited import DelimitedStream
-from askance.data.formats.encoding import NOT_UTF8
 from askance.data.formats.read_options import ReadOptions
-from askance.data.formats.source import Source
+from askance.data.formats.source import NOT_UTF8, Source
 from askance.data.formats.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
-from askance.data.formats.split import sample_of
+from askance.data.formats.stream import Rows
 from askance.errors import BadLine, InvalidInput
 
 DIALECT = Dialect(COMMA, QUOTE, APOSTROPHE, BACKSLASH, PERCENT, is_multiline=False)

@@ -15,28 +15,40 @@ from typing import Any
 
 import numpy as np
 
-from askance.data.encoding.booleans import are_booleans
-from askance.data.encoding.commas import THOUSANDS, find_notation, has_a_comma, refuse_thousands
 from askance.data.encoding.kind_evidence import ENOUGH
 from askance.data.encoding.kinds import (
     IGNORE,
     IGNORED_NAMES,
     NUMBER,
     SAMPLE_ROWS,
+    THOUSANDS,
+    are_booleans,
     find_label,
+    find_notation,
     format_names,
+    has_a_comma,
     last_name,
     looks_like_a_number,
+    refuse_thousands,
 )
-from askance.data.formats.batch import names_in
 from askance.data.formats.buffer import Buffer
-from askance.data.formats.cells import NONE, Dialect
-from askance.data.formats.delimited import DelimitedStream
-from askance.data.formats.one_by_one import Wrong
+from askance.data.formats.cells import (
+    NONE,
+    Dialect,
+    Refuse,
+    Split,
+    count_sample_rows,
+    csv_line,
+    first_row,
+    ignore,
+    sample_of,
+    split,
+)
+from askance.data.formats.delimited import DelimitedStream, Wrong
 from askance.data.formats.pieces import PIECE_BYTES, FilePart, TextPiece
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.split import Refuse, Split, count_sample_rows, csv_line, first_row, ignore, sample_of, split
+from askance.data.formats.stream import names_in
 from askance.data.missing import USUAL, MissingValues
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance.compile import specialise
 from askance.data.encoding.assemble import csr
 from askance.data.encoding.encoder import DATE_WEIGHT, Cells, Encoder
+from askance.data.encoding.kind_evidence import Strays
 from askance.data.encoding.kinds import (
     CATEGORY,
     DATE,
@@ -19,26 +20,129 @@ from askance.data.encoding.kinds import (
     TEXT,
     TIME,
     check_features,
+    date_words,
     format_names,
     guess,
     looks_like_a_number,
+    seconds_in,
+    why_not_a_date,
     why_not_a_number,
 )  # fmt: skip
-from askance.data.encoding.rows import RowFeatures
-from askance.data.encoding.times import date_words, seconds_in, why_not_a_date
+from askance.data.encoding.rows import FieldError, RowFeatures
 from askance.data.formats import cells as kernels
-from askance.data.formats.batch import BATCH_ENTRIES, Field, Rows, Stream
 from askance.data.formats.buffer import Buffer
-from askance.data.formats.cells import Dialect
-from askance.data.formats.encoding import NOT_UTF8
+from askance.data.formats.cells import Dialect, Split, split
 from askance.data.formats.numbers import tables
-from askance.data.formats.one_by_one import Wrong, add_one_by_one, count_strays, is_careful, transform_one_by_one
-from askance.data.formats.origins import find_id
 from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
-from askance.data.formats.source import Source
-from askance.data.formats.split import Split, split
+from askance.data.formats.source import NOT_UTF8, Source
+from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream, find_id
 from askance.errors import BadLine, InvalidInput
+
+# --- rows that may change what the fields are ------------------------------------------------------------
+# Nearly all rows of a table are read many at once. Only while a column that was empty so far begins, or when so many
+# values do not fit that a settled kind gives way, does the order of rows matter. These few are taken one by one, as
+# rows of JSON are.
+
+
+class Wrong(NamedTuple):
+    """A value that a column cannot take."""
+
+    place: int
+    reason: str
+
+
+def is_careful(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool:
+    """Whether a column begins in these rows, or its kind is not settled."""
+    for name in features.evidence.unsettled:
+        if features.kinds[name] != IGNORE:
+            return True
+        if name not in names:
+            continue
+        place = names.index(name)
+        for row in np.flatnonzero(rows.stops[:, place] > rows.starts[:, place]).tolist():
+            if not features.missing.covers(rows.text(row, place)):
+                return True
+    return False
+
+
+def count_strays(
+    strays: Strays, stray: dict[str, list[int]], present: dict[str, np.ndarray], wrong: Iterable[int]
+) -> bool:
+    """Count the stray values of columns; if a kind may have to give way to them, count nothing and say so.
+
+    ``stray`` are the rows of each column with such a value, ``present`` which rows have a value at all.
+    """
+    found = {}
+    for name in stray.keys() | set(strays.names):
+        is_counted = present[name].copy()
+        is_counted[list(wrong)] = False
+        is_counted[stray.get(name, [])] = True
+        numbers = np.cumsum(is_counted)
+        ends = numbers[stray.get(name, [])].tolist()
+        if not strays.stay_few(name, ends):
+            return False
+        found[name] = (int(numbers[-1]) if len(numbers) else 0, ends)
+    for name, (values, ends) in found.items():
+        strays.take_many(name, values, ends)
+    return True
+
+
+def add_one_by_one(
+    features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
+) -> dict[int, Wrong]:
+    """Add those rows to a batch that can be taken; what is wrong with the others."""
+
+    def add(texts: dict[str, str]) -> FieldError | None:
+        plan = features.plan(
+            {name: text or None if features.kinds[name] == TIME else text for name, text in texts.items()}
+        )
+        if plan.error is None:
+            features.take(cells, plan)
+        else:
+            features.strays.add(plan.strays)
+        return plan.error
+
+    return _try_each(add, features, rows, {n: places[n] for n in features.kinds if n in places}, unreadable)
+
+
+def transform_one_by_one(
+    features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
+) -> dict[int, Wrong]:
+    """As ``add_one_by_one``, with the fields left as they are."""
+
+    def transform(texts: dict[str, str]) -> FieldError | None:
+        plan = features.plan_transform(texts)
+        if plan.error is None:
+            features.fill(cells, plan)
+        return plan.error
+
+    known = {name: places[name] for name in features.kinds if name in places}
+    return _try_each(transform, features, rows, known, unreadable)
+
+
+def _try_each(
+    take: Callable[[dict[str, str]], FieldError | None],
+    features: RowFeatures,
+    rows: Split,
+    places: dict[str, int],
+    unreadable: dict[int, Wrong],
+) -> dict[int, Wrong]:
+    """Take the texts of every row that can be read, field by field; what is wrong with the others."""
+    wrong = dict(unreadable)
+    for row in range(rows.n_rows):
+        if row not in unreadable:
+            texts = {name: rows.text(row, place) for name, place in places.items()}
+            error = take(texts)
+            if error is not None:
+                wrong[row] = _explain(features, error, texts, places)
+    return wrong
+
+
+def _explain(features: RowFeatures, error: FieldError, texts: dict[str, str], places: dict[str, int]) -> Wrong:
+    name = error.field
+    reason = why_not_a_number(texts[name]) if features.kinds[name] == NUMBER else error.reason
+    return Wrong(places[name], reason)
 
 
 class DelimitedStream(Stream):

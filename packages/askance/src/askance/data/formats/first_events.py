@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from askance.data.encoding.data_warnings import FirstEvents, find_warnings
-from askance.data.formats.batch import Stream
+from askance.data.formats.stream import Stream
 
 
 def warnings_of(stream: Stream) -> list[str]:

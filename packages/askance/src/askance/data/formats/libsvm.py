@@ -9,24 +9,202 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance.compile import specialise
-from askance.data.encoding.kinds import SAMPLE_ROWS, why_not_a_number
-from askance.data.formats import libsvm_lines as parser
-from askance.data.formats.batch import BATCH_ENTRIES, Field, Stream
-from askance.data.formats.batch import Rows as Parts
-from askance.data.formats.buffer import Buffer, format_token
-from askance.data.formats.libsvm_lines import ParserStop, Rows
-from askance.data.formats.numbers import tables
+from askance.data.encoding.assemble import merge_row, sort_row
+from askance.data.encoding.kinds import LARGEST, SAMPLE_ROWS, why_not_a_number
+from askance.data.formats.buffer import NEWLINE, RETURN, Buffer, format_token
+from askance.data.formats.cells import stands_for_missing
+from askance.data.formats.labels import FULL, Places, find_label
+from askance.data.formats.numbers import HARD, NOT_A_NUMBER, NUMBER, ZERO, Tables, read_number, tables
 from askance.data.formats.pieces import ParsedRows, TextPiece, count_lines
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
 from askance.data.formats.sparse import SparseScaling
+from askance.data.formats.stream import BATCH_ENTRIES, Field, Stream
+from askance.data.formats.stream import Rows as Parts
 from askance.data.missing import USUAL
 from askance.errors import BadLine
+
+# --- the compiled parser of lines ------------------------------------------------------------------------
+
+SPACE, TAB, COMMENT, COLON = 32, 9, 35, 58
+LETTER_Q, LETTER_I, LETTER_D = 113, 105, 100
+LARGEST_INDEX = 2**31 - 3  # one more column than this, and an intercept, still are 32-bit numbers
+
+# Why the parser stopped. It is then at the beginning of a line.
+MORE_NEEDED, BATCH_FULL, ENTRIES_FULL, LABELS_FULL, HARD_NUMBER = 0, 1, 2, 3, 4
+NO_LABEL, NO_COLON, BAD_INDEX, LARGE_INDEX, INDEX_ZERO, BAD_VALUE, LARGE_VALUE = 10, 11, 12, 13, 14, 15, 16
+
+
+class Rows(NamedTuple):
+    """Room for the rows of a batch."""
+
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    labels: np.ndarray
+    """The number of each row's label."""
+    lines: np.ndarray
+    """The number of each row's line."""
+    spare_columns: np.ndarray
+    spare_values: np.ndarray
+
+
+class ParserStop(NamedTuple):
+    """Where the parser stopped, and why."""
+
+    why: int
+    position: int
+    line: int
+    n_rows: int
+    n_entries: int
+    width: int
+    where: int
+    """The position of what is wrong."""
+
+
+def begins_query(data: np.ndarray, i: int) -> bool:
+    """Whether ``qid:`` stands at ``data[i]``."""
+    return (
+        data[i] == LETTER_Q and data[i + 1] == LETTER_I and data[i + 2] == LETTER_D and data[i + 3] == COLON
+    )  # fmt: skip
+
+
+def parse_lines(
+    data: np.ndarray,
+    position: int,
+    stop: int,
+    at_end: bool,
+    line: int,
+    first_index: int,
+    has_labels: bool,
+    most_rows: int,
+    most_entries: int,
+    rows: Rows,
+    n_rows: int,
+    n_entries: int,
+    width: int,
+    places: Places,
+    powers: Tables,
+    missing: np.ndarray,
+    solved_at: np.ndarray,
+    solved: np.ndarray,
+) -> ParserStop:
+    """Parse whole lines of ``data[position:stop]`` into rows, until there is no more, or no room, or an error."""
+    solution = 0
+    while n_rows < most_rows and n_entries < most_entries:
+        if position >= stop:
+            return ParserStop(MORE_NEEDED, position, line, n_rows, n_entries, width, position)
+        i = position
+        while data[i] == SPACE or data[i] == TAB:
+            i += 1
+        is_row = data[i] != NEWLINE and data[i] != RETURN and data[i] != COMMENT
+        entry = n_entries
+        is_sorted = True
+        last_column = -1
+        new_width = width
+        label_start = label_stop = i
+        if is_row and has_labels:
+            first = i
+            while data[i] > COMMENT and data[i] != COLON:
+                i += 1
+            while data[i] != SPACE and not TAB <= data[i] <= RETURN and data[i] != COLON and data[i] != COMMENT:
+                i += 1
+            if data[i] == COLON:
+                return ParserStop(NO_LABEL, position, line, n_rows, n_entries, width, first)
+            label_start, label_stop = first, i
+        elif is_row:  # a label may stand there all the same
+            first = i
+            while data[i] != SPACE and not TAB <= data[i] <= RETURN and data[i] != COLON and data[i] != COMMENT:
+                i += 1
+            if data[i] == COLON:
+                i = first
+        if is_row:
+            while True:
+                while data[i] == SPACE or data[i] == TAB:
+                    i += 1
+                first = i
+                index: Any = 0
+                while True:
+                    digit = np.int64(data[i]) - ZERO
+                    if digit < 0 or digit > 9:
+                        break
+                    index = index * 10 + digit
+                    i += 1
+                    if index > LARGEST_INDEX:
+                        return ParserStop(LARGE_INDEX, position, line, n_rows, n_entries, width, first)
+                if i == first:
+                    if data[i] == NEWLINE or data[i] == RETURN or data[i] == COMMENT:
+                        break
+                    if begins_query(data, i):
+                        while data[i] != SPACE and not TAB <= data[i] <= RETURN and data[i] != COMMENT:
+                            i += 1
+                        continue
+                    return ParserStop(BAD_INDEX, position, line, n_rows, n_entries, width, first)
+                if data[i] != COLON:
+                    return ParserStop(NO_COLON, position, line, n_rows, n_entries, width, first)
+                if index < first_index:
+                    return ParserStop(INDEX_ZERO, position, line, n_rows, n_entries, width, first)
+                column = index - first_index
+                first = i + 1
+                value, i, kind = read_number(data, first, powers)
+                if kind == NOT_A_NUMBER or not (data[i] == SPACE or TAB <= data[i] <= RETURN or data[i] == COMMENT):
+                    i = first
+                    while not (data[i] == SPACE or TAB <= data[i] <= RETURN or data[i] == COMMENT):
+                        i += 1
+                    if not stands_for_missing(data, first, i, missing):
+                        return ParserStop(BAD_VALUE, position, line, n_rows, n_entries, width, first)
+                    value, kind = 0.0, NUMBER  # as if it were not there
+                if kind == HARD:
+                    while solution < solved_at.size and solved_at[solution] < first:
+                        solution += 1
+                    if solution == solved_at.size or solved_at[solution] != first:
+                        return ParserStop(HARD_NUMBER, position, line, n_rows, n_entries, width, first)
+                    value = solved[solution]
+                if not abs(value) <= LARGEST:
+                    return ParserStop(LARGE_VALUE, position, line, n_rows, n_entries, width, first)
+                new_width = max(new_width, column + 1)
+                if value != 0.0:
+                    if entry >= rows.columns.size:
+                        return ParserStop(ENTRIES_FULL, position, line, n_rows, n_entries, width, first)
+                    is_sorted &= column > last_column
+                    last_column = column
+                    rows.columns[entry] = column
+                    rows.values[entry] = value
+                    entry += 1
+        while data[i] != NEWLINE and data[i] != RETURN:  # a comment
+            i += 1
+        if i >= stop and not at_end:
+            return ParserStop(MORE_NEEDED, position, line, n_rows, n_entries, width, i)
+        if i < stop and data[i] == RETURN:
+            if i + 1 == stop and not at_end:
+                return ParserStop(MORE_NEEDED, position, line, n_rows, n_entries, width, i)
+            if i + 1 < stop and data[i + 1] == NEWLINE:
+                i += 1
+        if is_row:
+            if not is_sorted:
+                sort_row(rows.columns, rows.values, n_entries, entry, rows.spare_columns, rows.spare_values)
+                entry = merge_row(rows.columns, rows.values, n_entries, entry, n_entries)
+                for k in range(n_entries, entry):
+                    if not abs(rows.values[k]) <= LARGEST:
+                        return ParserStop(LARGE_VALUE, position, line, n_rows, n_entries, width, position)
+            label = find_label(data, label_start, label_stop, places)  # only now: the line is whole
+            if label == FULL:
+                return ParserStop(LABELS_FULL, position, line, n_rows, n_entries, width, label_start)
+            rows.labels[n_rows] = label
+            rows.lines[n_rows] = line
+            n_rows += 1
+            n_entries = entry
+            width = new_width
+            rows.starts[n_rows] = n_entries
+        position = min(i + 1, stop)
+        line += 1
+    return ParserStop(BATCH_FULL, position, line, n_rows, n_entries, width, position)
+
 
 FORMAT = "libsvm"
 NUMBERS = re.compile(rb":([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)")
@@ -152,7 +330,7 @@ class LibsvmStream(Stream):
 
     def _fill(self, buffer: Buffer, parsed: RowBuffer, first_index: int, refuse: Callable[[BadLine], None]) -> None:
         """Parse until the buffer of rows is full or the file ends."""
-        parse = specialise(parser.parse_lines)
+        parse = specialise(parse_lines)
         solved = NOTHING_SOLVED
         while not parsed.is_full:
             before = parsed.n_rows
@@ -165,21 +343,21 @@ class LibsvmStream(Stream):
             parsed.n_rows, parsed.n_entries, parsed.width = stop.n_rows, stop.n_entries, stop.width
             self._check_labels(buffer, parsed, before, refuse)
             solved = NOTHING_SOLVED
-            if stop.why == parser.MORE_NEEDED:
+            if stop.why == MORE_NEEDED:
                 if buffer.at_end:
                     return
                 self._read_on(buffer, refuse)
-            elif stop.why == parser.ENTRIES_FULL:
+            elif stop.why == ENTRIES_FULL:
                 parsed.grow()
-            elif stop.why == parser.LABELS_FULL:
+            elif stop.why == LABELS_FULL:
                 self.labels.make_room()
-            elif stop.why != parser.BATCH_FULL:
+            elif stop.why != BATCH_FULL:
                 end = buffer.next_line(stop.position)
                 if end < 0:  # perhaps it is only cut off
                     self._read_on(buffer, refuse)
                     continue
                 line = buffer.data[stop.position : end].tobytes()
-                if stop.why == parser.HARD_NUMBER:
+                if stop.why == HARD_NUMBER:
                     solved = _solve(line, stop.position)
                     if stop.where in solved[0]:
                         continue
@@ -293,22 +471,14 @@ def _is_float(text: bytes) -> bool:
 def _explain(stop: ParserStop, buffer: Buffer, line: bytes) -> BadLine:
     """The error for a line at which the parser stopped."""
     token = re.split(rb"[\s#]", line[stop.where - stop.position :], maxsplit=1)[0]
-    text = token.decode("utf-8", errors="backslashreplace")
-    match stop.why:
-        case parser.NO_LABEL:
-            reason = (
-                f"the line begins with the feature {format_token(token)}; a label is missing before it: write ? for "
-                "one that is not known."
-            )
-        case parser.NO_COLON:
-            reason = f"{format_token(token)} is no feature; features are written index:value."
-        case parser.BAD_INDEX:
-            reason = f"{format_token(token)} does not begin with the number of a feature, as index:value does."
-        case parser.LARGE_INDEX:
-            largest = parser.LARGEST_INDEX
-            reason = f"the feature index in {format_token(token)} is larger than {largest:,}; hash the features."
-        case parser.INDEX_ZERO:
-            reason = "a feature has index 0, but none of the first rows does; zero_based=True counts from 0."
-        case _:
-            reason = "the value " + why_not_a_number(text)
+    shown = format_token(token)
+    reasons = {
+        NO_LABEL: f"the line begins with the feature {shown}; a label is missing before it: write ? for one that is "
+        "not known.",
+        NO_COLON: f"{shown} is no feature; features are written index:value.",
+        BAD_INDEX: f"{shown} does not begin with the number of a feature, as index:value does.",
+        LARGE_INDEX: f"the feature index in {shown} is larger than {LARGEST_INDEX:,}; hash the features.",
+        INDEX_ZERO: "a feature has index 0, but none of the first rows does; zero_based=True counts from 0.",
+    }
+    reason = reasons.get(stop.why) or "the value " + why_not_a_number(token.decode("utf-8", "backslashreplace"))
     return buffer.bad_line(buffer.line, f"column {stop.where - stop.position + 1}", reason)

@@ -29,11 +29,11 @@ from askance.data.encoding.kinds import (
 )  # fmt: skip
 from askance.data.encoding.rows import FieldError, flatten
 from askance.data.encoding.table import plain
-from askance.data.formats.batch import BATCH_ENTRIES, Rows
 from askance.data.formats.pieces import ParsedRows, RowGroupPiece, cut_row_groups
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.row_stream import RowStream
 from askance.data.formats.source import Source
+from askance.data.formats.stream import BATCH_ENTRIES, Rows
 from askance.errors import BadLine, InvalidInput
 from askance.extras import how_to_install
 

@@ -20,8 +20,8 @@ from askance.data.formats.buffer import BYTE_ORDER_MARK
 from askance.errors import AskanceError, InvalidInput
 
 if TYPE_CHECKING:
-    from askance.data.formats.batch import Stream
     from askance.data.formats.source import Input
+    from askance.data.formats.stream import Stream
 
 PIECE_BYTES = 1 << 21
 PIECE_ROWS = 16_384  # of a row group

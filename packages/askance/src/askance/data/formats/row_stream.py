@@ -12,12 +12,11 @@ from askance.data.encoding.data_warnings import MOST_FIELDS
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import check_features
 from askance.data.encoding.rows import FieldError, RowFeatures
-from askance.data.formats.batch import Field, Rows, Stream
 from askance.data.formats.labels import as_array
-from askance.data.formats.origins import find_id
 from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
+from askance.data.formats.stream import Field, Rows, Stream, find_id
 
 
 class RowStream(Stream):

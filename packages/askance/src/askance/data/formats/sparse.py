@@ -16,7 +16,7 @@ import numpy as np
 from askance.compile import specialise
 from askance.data.encoding.assemble import csr, rows_of, unit_rows
 from askance.data.encoding.scaling import RunningStandardisation
-from askance.data.formats.batch import BATCH_ENTRIES
+from askance.data.formats.stream import BATCH_ENTRIES
 from askance.errors import InvalidInput
 
 AS_IT_IS, TO_UNIT_LENGTH, STANDARDISED = "as it is", "to unit length", "standardised"

@@ -1,6 +1,16 @@
-"""Vowpal Wabbit's text format: one event per line, ``label importance tag|namespace feature:value ...``.
+"""Vowpal Wabbit's text format: one event per line,
 
-What the lines mean is told in ``data.formats.vw_lines``. By the first rows, features whose value is written, and not
+    [label [importance]] [tag]|namespace[:weight] feature[:value] ... |namespace ...
+
+The tag touches the first bar or begins with ``'``. A feature without a value has 1; the weight of a namespace is a
+factor of its features' values. ``name:word`` is an indicator of the word, ``:value`` a feature without a name. Columns
+are those that ``vw -b hash_bits`` has:
+
+    column = murmur3(feature, seed=murmur3(namespace)) mod 2^hash_bits
+
+where a name of digits alone stands for its number, added to the seed.
+
+By the first rows, features whose value is written, and not
 1, are numbers: up to 1000 of them are standardised as they run, an absent one being a zero. All others, and numbers if
 there are more, are treated as words are: those of one namespace are divided by their length. ``raw`` leaves everything
 as it is. A label that is absent is missing; the tag is the row's id. An importance is told in ``batch.weights``.
@@ -9,20 +19,193 @@ as it is. A label that is absent is missing; the tag is the row's id. An importa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance.data.encoding.assemble import csr, rows_of
-from askance.data.encoding.kinds import SAMPLE_ROWS
-from askance.data.formats.batch import BATCH_ENTRIES, Field, Rows, Stream
-from askance.data.formats.buffer import Buffer
+from askance.data.encoding.hashing import Hasher, hash_of
+from askance.data.encoding.kinds import LARGEST, SAMPLE_ROWS, number_in, why_not_a_number
+from askance.data.formats.buffer import Buffer, format_token
 from askance.data.formats.labels import as_array
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
 from askance.data.formats.sparse import AS_IT_IS, STANDARDISED, WIDEST_TABLE, SparseScaling
-from askance.data.formats.vw_lines import Features, Head, LineError, Namespaces, read_head, split_line
+from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream
 from askance.errors import BadLine, InvalidInput
+
+# --- lines -----------------------------------------------------------------------------------------------
+
+MOST_KNOWN = 1 << 19  # names whose columns are remembered
+WORD = 1 << 32
+DIGITS = 32  # the last ones of a number, which alone decide what is left of it modulo 2^32
+NO_BAR = "there is no | before the features."
+
+
+class LineError(ValueError):
+    """What is wrong with a line, and at which of its columns, counted from 1."""
+
+    def __init__(self, reason: str, column: int | None = None) -> None:
+        super().__init__(reason)
+        self.column = column
+
+
+class Head(NamedTuple):
+    """What stands before the features."""
+
+    label: str | None
+    importance: float
+    tag: str
+
+
+class Features(NamedTuple):
+    """The features of a line, in its order."""
+
+    columns: list[int]
+    values: list[float]
+    namespaces: list[int]
+    """The number of each one's namespace in the line, from 0."""
+    numbers: list[int]
+    """The columns whose value is written and is not 1."""
+
+
+def split_line(line: bytes) -> tuple[bytes, bytes]:
+    """What stands before the first bar, and what after it."""
+    head, bar, rest = line.partition(b"|")
+    if not bar:
+        raise LineError(NO_BAR)
+    return head, rest
+
+
+def read_head(head: bytes, *, third_is_tag: bool = False) -> Head:
+    """Label, importance and tag of a line; with ``third_is_tag``, a third word is the tag, however it is written.
+
+    >>> read_head(b"1 2.5 'mail7"), read_head(b"-1 "), read_head(b"mail8")
+    (Head(label='1', importance=2.5, tag='mail7'), Head(label='-1', importance=1.0, tag=''), \
+Head(label=None, importance=1.0, tag='mail8'))
+    """
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise LineError("it is not UTF-8 text.", error.start + 1) from None
+    _, _, after_tab = text.partition("\t")  # before which Vowpal Wabbit reads nothing
+    found = (after_tab if after_tab.strip() else text).split()
+    tag = ""
+    if found and (found[-1].startswith("'") or not text[-1].isspace() or (third_is_tag and len(found) == 3)):
+        tag = found.pop().removeprefix("'")
+    if len(found) > 3:
+        raise LineError(f"{len(found)} words stand before the features, but a line has a label, an importance, a tag.")
+    if len(found) == 3:
+        if number_in(found[2]) is not None:
+            raise LineError(f"the initial prediction {found[2]!r} is not supported; write a tag as '{found[2]}.")
+        tag = found.pop()
+    if found and ":" in found[0]:
+        raise LineError(f"the label {found[0][:40]!r} has costs or actions; a label here is one class.")
+    importance = 1.0
+    if len(found) > 1:
+        number = number_in(found[1])
+        if number is None or number < 0.0:
+            raise LineError(f"the importance {found[1][:40]!r} is not a number of 0 or more.")
+        importance = number
+    return Head(found[0] if found else None, importance, tag)
+
+
+class Namespaces:
+    """From the names of features to columns, as Vowpal Wabbit hashes them.
+
+    Parameters
+    ----------
+    bits : int
+        There are ``2**bits`` columns.
+
+    Examples
+    --------
+    >>> Namespaces(18).read(b"f 13:0.5 prize |sender shop").columns
+    [34888, 205568, 17688]
+    """
+
+    def __init__(self, bits: int) -> None:
+        self.mask = int(Hasher(bits).mask)
+        self._known: dict[tuple[int, bytes], int] = {}
+
+    def hash(self, name: bytes, seed: int) -> int:
+        """The 32-bit hash of a name."""
+        key = seed, name
+        found = self._known.get(key)
+        if found is None:
+            found = (int(name[-DIGITS:]) + seed) % WORD if name.isdigit() else hash_of(name, seed)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    def read(self, rest: bytes) -> Features:
+        """The features that stand after the first bar."""
+        features = Features([], [], [], [])
+        for place, section in enumerate(rest.split(b"|")):
+            tokens = section.split()
+            seed, weight = 0, 1.0
+            if section[:1].strip():  # the name of a namespace touches the bar
+                name, colon, written = tokens[0].partition(b":")
+                if not name:
+                    raise LineError(f"the namespace {format_token(tokens[0])} has no name.")
+                seed = self.hash(name, 0)
+                weight = _number(tokens[0], written) if colon else 1.0
+                del tokens[0]
+            self._add(features, tokens, place, seed, weight)
+        return features
+
+    def _add(self, features: Features, tokens: list[bytes], place: int, seed: int, weight: float) -> None:
+        without_name = 0
+        for token in tokens:
+            name, colon, written = token.partition(b":")
+            value = weight
+            column = self.hash(name, seed) if name else seed
+            if colon:
+                number = _as_float(token, written)
+                if number is None:  # a word, whose indicator no weight changes
+                    column, value = self.hash(written, column), 1.0
+                else:
+                    value = number * weight
+                    if not name:
+                        column = seed + without_name
+                        without_name += 1
+                    if value != value:  # missing
+                        continue
+                    if abs(value) > LARGEST:
+                        raise LineError(
+                            f"the value of {format_token(token)} is too large (beyond 1e150): "
+                            "sums of its squares overflow."
+                        )
+                    if number != 1.0:
+                        features.numbers.append(column & self.mask)
+            if value != 0.0:
+                features.columns.append(column & self.mask)
+                features.values.append(value)
+                features.namespaces.append(place)
+
+
+def _as_float(token: bytes, written: bytes) -> float | None:
+    """The value after the colon; NaN if it is missing, None if it is a word."""
+    try:
+        value = float(written)
+    except ValueError:
+        if not written:
+            raise LineError(f"there is no value after the colon of {format_token(token)}.") from None
+        return None
+    if b"_" in written:  # which Python reads in numbers
+        return None
+    if abs(value) == float("inf"):
+        raise LineError("the value " + why_not_a_number(written.decode()))
+    return value
+
+
+def _number(token: bytes, written: bytes) -> float:
+    number = number_in(written.decode("utf-8", "replace"))
+    if number is None:
+        raise LineError(f"the weight of the namespace {format_token(token)} is not a number.")
+    return number
+
 
 FORMAT = "vw"
 

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from askance.atomic import atomic_write
-from askance.data.encoding.kinds import SAMPLE_ROWS
+from askance.data.encoding.encoder import Cells
+from askance.data.encoding.kinds import SAMPLE_ROWS, TEXT, words
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
-from askance.data.formats.batch import Stream
-from askance.data.formats.vw_lines import write_fields, write_head, write_numbered
+from askance.data.formats.stream import Stream
 from askance.errors import InvalidInput
+
+SPECIAL = str.maketrans(dict.fromkeys(":| \t\r\n\v\f", "_"))
 
 
 def write_vw(
@@ -147,3 +149,70 @@ def _lines_of_stream(stream: Stream, namespace: str) -> Iterator[str]:
         else:
             rows = _lines_of_columns(batch.X, namespace)
         yield from _lines(rows, batch.y, batch.weights, batch.origins.get("id"))
+
+
+# --- one line ----------------------------------------------------------------------------------------------
+
+
+def plain_name(name: Any) -> str:
+    """A name with ``_`` in place of what a line cannot have in names: bars, colons and blanks.
+
+    >>> plain_name("to: me")
+    'to__me'
+    """
+    return str(name).translate(SPECIAL)
+
+
+def write_head(label: Any = None, importance: float | None = None, tag: Any = None) -> str:
+    """Label, importance and tag, as they stand before the first bar."""
+    if label is None and importance not in (None, 1.0):
+        raise InvalidInput("an importance stands after a label, which is missing.")
+    parts = [] if label is None else [plain_name(label)]
+    if importance not in (None, 1.0):
+        parts.append(repr(float(importance or 0.0)))
+    if tag is not None and tag != "":
+        return " ".join([*parts, "'" + plain_name(tag)])
+    return " ".join(parts) + (" " if parts else "")
+
+
+def write_numbered(columns: Iterable[int], values: Iterable[float], namespace: str = "") -> str:
+    """Features that have numbers for names.
+
+    >>> write_numbered([0, 7], [1.0, 2.5])
+    '| 0 7:2.5'
+    """
+    pairs = (_with_value(str(column), value) for column, value in zip(columns, values, strict=True))
+    return " ".join([f"|{plain_name(namespace)}", *pairs])
+
+
+def _with_value(name: str, value: float) -> str:
+    return name if value == 1.0 else f"{name}:{value!r}"
+
+
+def write_fields(features: RowFeatures, row: Mapping[str, Any]) -> str:
+    """Named fields as their kinds say: numbers in the namespace without a name, every other field in one of its own.
+
+    >>> features = RowFeatures({"size": "number", "text": "text"})
+    >>> write_fields(features, {"size": 1200, "text": "Win a prize", "sender": "a shop"})
+    '| size:1200.0 |text win a prize |sender a_shop'
+    """
+    cells = Cells()
+    flat = flatten(row)
+    features.add(cells, flat)
+    plan = features.plan_transform(flat)
+    found = [" ".join(["|", *(_with_value(_not_digits(name), value) for name, value in plan.numbers)])]
+    for name, kind, value in plan.others:
+        if kind == TEXT:
+            inside = words(features.text_of(name, value))
+        else:
+            several = value if isinstance(value, list | tuple) else (value,)
+            inside = [features.category_of(name, one) or "missing" for one in several]
+        if inside:
+            found.append(" ".join([f"|{_not_digits(name)}", *map(_not_digits, inside)]))
+    return " ".join(found[1:] if found[0] == "|" and len(found) > 1 else found)
+
+
+def _not_digits(name: str) -> str:
+    """A plain name; one of digits alone, which would be the number of a column, has ``_`` before it."""
+    plain = plain_name(name)
+    return f"_{plain}" if plain.isdigit() else plain

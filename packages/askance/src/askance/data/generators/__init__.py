@@ -14,10 +14,19 @@
 ==========================  ==========================================================================================
 """
 
-from askance.data.generators.attacks import novel_spam_attack, splitting_the_difference
-from askance.data.generators.concepts import Concepts, abrupt, gradual, recurring
+from askance.data.generators.concepts import (
+    Concepts,
+    abrupt,
+    answers_by_arrival,
+    gradual,
+    imbalance,
+    label_noise,
+    novel_spam_attack,
+    recurring,
+    splitting_the_difference,
+    verification_delay,
+)
 from askance.data.generators.texts import Messages, messages
-from askance.data.generators.troubles import answers_by_arrival, imbalance, label_noise, verification_delay
 
 __all__ = [
     "Concepts",

@@ -7,12 +7,13 @@ degrees the old rule is worth nothing, at 180 it is always wrong.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from askance.errors import InvalidParameter
+from askance.errors import InvalidInput, InvalidParameter
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -154,3 +155,171 @@ def size(name: str, value: int) -> int:
 def within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise InvalidParameter(f"{name} must be between {low:g} and {high:g}, got {value!r}.")
+
+
+# --- the two examples of paper 5, section 4 --------------------------------------------------------------
+# Why the order of events matters, and what an adversary makes of it.
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+MOST_HALVINGS = 50  # after which (a + b) / 2 is no longer a number of its own
+
+
+class Attack(NamedTuple):
+    """Events and labels, -1 and +1."""
+
+    X: csr_matrix | NDArray[np.float64]
+    y: NDArray[np.int64]
+
+
+def novel_spam_attack(days: int, copies: int, *, random_state: int = 0) -> Attack:
+    """Every day one new message, ``copies`` times, sharing no feature with any other; its label is a coin toss.
+
+    Who memorises makes ``days`` / 2 mistakes, and who learns on the first day only, (``days`` - 1) ``copies`` / 2.
+    Shuffling does not help: nothing carries over from one message to another.
+
+    Examples
+    --------
+    >>> stream = novel_spam_attack(days=3, copies=2)
+    >>> stream.X.toarray().tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    """
+    if days < 1 or copies < 1:
+        raise InvalidParameter(f"days and copies must be 1 or more, got days={days!r} and copies={copies!r}.")
+    from scipy.sparse import csr_matrix
+
+    message = np.repeat(np.arange(days), copies)
+    label = np.random.default_rng(random_state).choice([-1, 1], size=days)
+    rows = np.arange(len(message) + 1)
+    X = csr_matrix((np.ones(len(message)), message, rows), shape=(len(message), days))
+    return Attack(X, label[message].astype(np.int64))
+
+
+def splitting_the_difference(n: int, *, random_state: int = 0) -> Attack:
+    """A threshold on [0, 1], always asked about half-way between what is known to be negative and to be positive.
+
+    With a the highest negative example so far (0 at first) and b the lowest positive one (1 at first), the next
+    instance is (a + b) / 2, positive with probability 1/2. In order, almost every event is a coin toss, although all
+    positives lie above all negatives; shuffled, Theta(log n) mistakes are enough.
+
+    Notes
+    -----
+    After 50 halvings a double can no longer tell a from b. A longer stream has the instances in the same order, which
+    is all the example is about, but at equal distances.
+
+    Examples
+    --------
+    >>> stream = splitting_the_difference(4, random_state=1)
+    >>> stream.X.ravel().tolist(), stream.y.tolist()
+    ([0.5, 0.75, 0.625, 0.5625], [-1, 1, 1, 1])
+    """
+    y = np.random.default_rng(random_state).choice([-1, 1], size=size("n", n)).astype(np.int64)
+    x = np.empty(n)
+    if n <= MOST_HALVINGS:
+        below, above = 0.0, 1.0
+        for place, label in enumerate(y.tolist()):
+            x[place] = (below + above) / 2.0
+            below, above = (below, x[place]) if label > 0 else (x[place], above)
+    else:
+        negatives = int((y < 0).sum())
+        x[y < 0] = np.arange(1, negatives + 1)  # they rise
+        x[y > 0] = np.arange(n, negatives, -1)  # and the positives fall
+        x /= n + 1
+    return Attack(x[:, None], y)
+
+
+# --- what happens outside the laboratory -----------------------------------------------------------------
+# Rare positives, wrong labels, answers that take their time.
+
+NEVER = -1
+
+
+def imbalance(y: ArrayLike, positive: Any, rate: float, *, random_state: int = 0) -> Integers:
+    """The rows to keep, in order, so that about a share ``rate`` of them is ``positive``.
+
+    Of one class all are kept, of the other a random part.
+
+    Examples
+    --------
+    >>> y = np.array([1, -1] * 5000)
+    >>> rows = imbalance(y, positive=1, rate=0.1)
+    >>> bool(abs((y[rows] == 1).mean() - 0.1) < 0.02)
+    True
+    """
+    if not 0.0 < rate < 1.0:
+        raise InvalidParameter(f"rate must be between 0 and 1, both excluded, got {rate!r}.")
+    labels = np.asarray(y)
+    is_positive = np.asarray(labels == positive, dtype=np.bool_)
+    positives = int(is_positive.sum())
+    negatives = len(labels) - positives
+    if not positives or not negatives:
+        raise InvalidInput(f"y must hold {positive!r} and other labels, or there is no balance to change.")
+    odds = rate / (1.0 - rate) * negatives / positives  # positives to keep for each negative kept
+    keep = np.where(is_positive, min(odds, 1.0), min(1.0 / odds, 1.0))
+    return np.flatnonzero(generator_for(random_state, THINNING).random(len(labels)) < keep)
+
+
+def label_noise(y: ArrayLike, rate: float, *, random_state: int = 0) -> NDArray[Any]:
+    """The labels, each with probability ``rate`` replaced by another one, all others alike.
+
+    >>> y = np.array(["ham"] * 700 + ["spam"] * 300)
+    >>> int((label_noise(y, 0.1) != y).sum())
+    96
+    """
+    within("rate", rate, 0.0, 1.0)
+    labels = np.asarray(y)
+    classes, index = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInput("y must hold two or more different labels, or none can be mistaken for another.")
+    rng = generator_for(random_state, NOISE)
+    is_wrong = rng.random(len(labels)) < rate
+    shift = rng.integers(1, len(classes), size=len(labels))
+    return np.asarray(classes[np.where(is_wrong, (index + shift) % len(classes), index)])
+
+
+def verification_delay(
+    n: int, mean: float, *, spread: str = "geometric", lost: float = 0.0, random_state: int = 0
+) -> Integers:
+    """How many events later the answer to each of ``n`` events comes; -1 if it never does.
+
+    Parameters
+    ----------
+    n : int
+        Number of events.
+    mean : float
+        Mean delay in events, 0 or more.
+    spread : {"geometric", "constant"}, default "geometric"
+        Whether each answer takes its own time, long ones included, or all the same.
+    lost : float in [0, 1], default 0
+        Share of the answers that never come.
+    random_state : int, default 0
+
+    Examples
+    --------
+    >>> verification_delay(5, mean=100, spread="constant").tolist()
+    [100, 100, 100, 100, 100]
+    """
+    size("n", n)
+    within("lost", lost, 0.0, 1.0)
+    if not 0.0 <= mean < float("inf"):
+        raise InvalidParameter(f"mean must be a number of events, 0 or more, got {mean!r}.")
+    if spread not in ("geometric", "constant"):
+        raise InvalidParameter(f'spread must be "geometric" or "constant", got {spread!r}.')
+    rng = generator_for(random_state, DELAY)
+    steps = rng.geometric(1.0 / (1.0 + mean), size=n) - 1 if spread == "geometric" else np.full(n, round(mean))
+    return np.where(rng.random(n) < lost, NEVER, steps).astype(np.int64)
+
+
+def answers_by_arrival(delay: ArrayLike) -> Iterator[tuple[int, list[int]]]:
+    """For each event in turn, its number and those whose answers are there by then, in the order they came.
+
+    >>> [(now, there) for now, there in answers_by_arrival([2, 0, -1])]
+    [(0, []), (1, [1]), (2, [0])]
+    """
+    waits = np.asarray(delay)
+    due: dict[int, list[int]] = {}
+    for now, wait in enumerate(waits.tolist()):
+        if wait != NEVER:
+            due.setdefault(now + wait, []).append(now)
+        yield now, due.pop(now, [])
