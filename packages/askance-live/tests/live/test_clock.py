@@ -333,7 +333,7 @@ def test_a_clock_that_never_goes_back_changes_no_decision():
     """Hours and days that follow one another are left to the budget itself."""
     learner = budgeted(per_day=10, per_hour=4)
     moved = []
-    learner.clf.move_time = lambda *given: moved.append(given)
+    learner.clf._move_time = lambda *given: moved.append(given)
     decide(learner, [MONDAY + 600.0 * k for k in range(1000)])
     assert not moved
 

@@ -132,7 +132,7 @@ def test_ours_asks_in_river_as_it_does_alone(phishing):
     assert model.labels_asked_ == alone.labels_asked_ > 20
     assert model.pending == []
     assert np.array_equal(model._clf.coef_, alone.coef_)
-    assert not clf.has_begun
+    assert not clf._has_begun
 
 
 @pytest.mark.parametrize("delay", [None, 15])

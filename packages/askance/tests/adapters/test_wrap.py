@@ -251,7 +251,7 @@ def test_late_answers_are_learned_as_they_come_with_their_own_events(cancer):
         by_hand.partial_fit(X[t : t + 1], y[t : t + 1], classes=["ill", "well"])
     assert np.array_equal(clf.estimator_.coef_, by_hand.coef_)
     assert clf.pending == []
-    assert clf.answer_to(tickets[3]) == y[3]
+    assert clf._answer_to(tickets[3]) == y[3]
 
 
 def test_an_answer_counts_once_and_another_only_to_replace_it(cancer):
@@ -264,7 +264,7 @@ def test_an_answer_counts_once_and_another_only_to_replace_it(cancer):
         clf.tell(ticket=ticket, y="well")
     clf.tell(ticket=ticket, y="well", replace=True)
     assert clf.estimator_.t_ == 3.0
-    assert clf.answer_to(ticket) == "well"
+    assert clf._answer_to(ticket) == "well"
     with pytest.raises(LookupError, match="no open ticket 99"):
         clf.forget(99)
 

@@ -77,7 +77,7 @@ BAD_CALLS = {
     "lengths differ": (lambda clf: clf.run(X, Y[:2]), "X has 3 events and y has 2 labels; each event needs one"),
     "one-dimensional X of another length": (lambda clf: clf.run(X[0], Y[:2]), "its rows is an event"),
     "more asked than seen": (
-        lambda clf: clf.set_labels_asked(4_000),
+        lambda clf: clf._set_labels_asked(4_000),
         "whole one from 0 to .*, the events seen, got 4000",
     ),
     "one-dimensional X": (lambda clf: clf.run(X[0], Y), "its rows is an event"),

@@ -297,7 +297,7 @@ def test_it_is_cloned_and_trained_anew():
     X, Y = stream()
     clf = askance.make_multilabel("PAA-I", C=0.5, labels=range(K), random_state=0)
     again = clone(clf.fit(X, Y))
-    assert not again.has_begun
+    assert not again._has_begun
     with pytest.raises(NotFittedError):
         again.predict(X)
     assert np.array_equal(again.fit(X, Y).coef_, clf.fit(X, Y).coef_)
@@ -328,7 +328,7 @@ def test_label_sets_that_cannot_be_read_are_refused_and_nothing_begins(Y, messag
     clf = askance.make_multilabel("PAA-I", labels=["a", "b", "c", "d"], random_state=0)
     with pytest.raises(AskanceError, match=message):
         clf.run(np.ones((3, 2)), Y)
-    assert not clf.has_begun
+    assert not clf._has_begun
 
 
 def test_answers_that_cannot_be_meant_are_refused():

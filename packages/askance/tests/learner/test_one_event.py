@@ -72,11 +72,11 @@ def test_rows_that_are_prepared_together_are_decided_as_one_by_one(budget, is_co
         waiting += decision.asked
         mean += (decision.probability - mean) / 50.0 if decision.probability > 0.0 else 0.0
         if were_asked[t] != NOT_KNOWN:
-            alone.set_labels_asked(alone.labels_asked_ + int(were_asked[t]) - decision.asked)
+            alone._set_labels_asked(alone.labels_asked_ + int(were_asked[t]) - decision.asked)
     found = []
     for part in (slice(0, 1), slice(1, 33), slice(33, len(X))):
         group = rows[part]
-        ask_next = together.ask_batch(group.indptr, group.indices, group.data)
+        ask_next = together._ask_batch(group.indptr, group.indices, group.data)
         for piece in (slice(0, group.shape[0] // 2), slice(group.shape[0] // 2, None)):
             if len(times[part][piece]):
                 record, scores, explored = ask_next(times[part][piece], exploring, were_asked[part][piece])

@@ -228,10 +228,10 @@ def test_a_query_rule_that_reads_what_it_does_not_declare_is_told():
             probability: ClassVar = staticmethod(kernel)
 
         with pytest.raises(IncompatibleRules, match="reads the variance"):
-            askance.ActiveClassifier(update, Indirect()).check_rules()
+            askance.ActiveClassifier(update, Indirect())._check_rules()
     with pytest.raises(IncompatibleRules, match="reads the variance .*, which comes as 0 unless .* reads_variance"):
-        askance.ActiveClassifier(update, ByVariance()).check_rules()
+        askance.ActiveClassifier(update, ByVariance())._check_rules()
     with pytest.raises(IncompatibleRules, match="reads the length .* reads_length"):
-        askance.ActiveClassifier(update, ByLength()).check_rules()
+        askance.ActiveClassifier(update, ByLength())._check_rules()
     trace = askance.ActiveClassifier(update, Declared(), random_state=0).run([[1.0, 1.0], [2.0, 0.0]], [0, 1])
     np.testing.assert_array_equal(trace.probability, [1 / 3, 1 / 5])

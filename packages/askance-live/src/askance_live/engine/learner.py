@@ -268,7 +268,7 @@ class Learner:
             return []
         rows = self.features.encoder.rows(cells)
         self._widen()
-        ask_next = self.clf.ask_batch(*rows)
+        ask_next = self.clf._ask_batch(*rows)
         decided: list[Decided] = []
         while len(decided) < len(taken):
             first = len(decided)
@@ -349,7 +349,7 @@ class Learner:
             for length in self._periods
         ):
             asked = {length: self._asked_since(received // length * length, length) for length in self._periods}
-            self.clf.move_time(received, asked)
+            self.clf._move_time(received, asked)
             self.time = received
         self.time = max(self.time, received)
 

@@ -83,7 +83,7 @@ def _pace(state: EngineState, now: float, parts: list[Spent]) -> dict[str, Any] 
 
 def _is_held_back(state: EngineState, now: float, length: int, left: int) -> bool:
     """Whether fewer of the events may be asked about for the sake of what is ``left`` of this period."""
-    stream_pace: StreamPace | None = state.learner.clf.pace_
+    stream_pace: StreamPace | None = state.learner.clf._pace
     if stream_pace is None or stream_pace.time // length != now // length:
         return False
     rate = state.config.asking.rate

@@ -72,7 +72,7 @@ def follow_many(
         return played
     again, squares, ridge = clone(clf), np.zeros((n_classes, X.shape[1])), parameters["delta"]
     for t in np.flatnonzero(trace.asked & (wrong | (trace.margin < 1.0))):
-        scores = again.decision_function(X[t : t + 1])[0] if again.has_begun else np.zeros(n_classes)
+        scores = again.decision_function(X[t : t + 1])[0] if again._has_begun else np.zeros(n_classes)
         scores[y[t]] = -np.inf
         both = [y[t], int(np.argmax(scores))]
         played.before[t] = (X[t] ** 2 / (ridge + np.sqrt(squares[both]))).sum()

@@ -60,7 +60,7 @@ def save_model(
     from mlflow.utils.environment import _PythonEnv
     from mlflow.version import VERSION
 
-    if not hasattr(clf, "save") or not getattr(clf, "has_begun", False):
+    if not hasattr(clf, "save") or not getattr(clf, "_has_begun", False):
         raise InvalidInput("only a classifier of askance that has seen an event can be kept as an MLflow model.")
     folder = Path(path)
     if folder.exists() and any(folder.iterdir()):

@@ -81,7 +81,7 @@ def _linear_scores(clf: Any) -> tuple[np.ndarray, np.ndarray]:
     """The weights and the constants of the scores, a row for each; of two classes a single one."""
     if not hasattr(clf, "_predict_scores"):
         raise InvalidInput(f"only a classifier of askance can be exported, got {clf.__class__.__name__}.")
-    if not clf.has_begun:
+    if not clf._has_begun:
         raise InvalidInput("the classifier has learned nothing yet that could be exported.")
     if hasattr(clf, "_features"):
         raise InvalidInput(

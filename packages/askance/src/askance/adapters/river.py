@@ -55,14 +55,14 @@ def fresh_classifier(classifier: Any, seed: Any = None) -> StreamClassifier:
         fresh.classes = list(BOOLEAN)
     if seed is not None:
         fresh.random_state = seed
-    fresh.check_rules()
+    fresh._check_rules()
     return fresh
 
 
 def probabilities_of(clf: StreamClassifier, x: Mapping[Any, Any]) -> dict[Any, float]:
     """The probability of each class; equal ones before the first event."""
-    labels = list(clf.classes_.tolist() if clf.has_begun else np.unique(clf.classes).tolist())
-    if not clf.has_begun:
+    labels = list(clf.classes_.tolist() if clf._has_begun else np.unique(clf.classes).tolist())
+    if not clf._has_begun:
         return dict.fromkeys(labels, 1.0 / len(labels))
     return dict(zip(labels, clf.predict_proba([name_by_words(x)])[0].tolist(), strict=True))
 
@@ -114,7 +114,7 @@ class RiverClassifier(base.Classifier):
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """The predicted label; None before the first event."""
-        return self._clf.predict([name_by_words(x)]).tolist()[0] if self._clf.has_begun else None
+        return self._clf.predict([name_by_words(x)]).tolist()[0] if self._clf._has_begun else None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -139,7 +139,7 @@ class AskingClassifier(ActiveLearningClassifier):
 
     @property
     def _open(self) -> Mapping[int, Any]:
-        return self._decides._tickets.open if self._decides.has_begun else {}
+        return self._decides._tickets.open if self._decides._has_begun else {}
 
     def _ask_event(self, x: dict[Any, Any], time: Any, explore: float | None, **kwargs: Any) -> Decision:
         raise NotImplementedError
@@ -342,7 +342,7 @@ class QuerySampler(AskingClassifier):
             max_pending=max_pending,
             max_pending_age=max_pending_age,
         )
-        self._stream.check_rules()
+        self._stream._check_rules()
         self._asked = EventTickets()
 
     @property
@@ -375,7 +375,7 @@ class QuerySampler(AskingClassifier):
         if isinstance(self._stream, OpenStream):
             if y is None:
                 raise InvalidInput("the label is None, which stands for a missing one; learn only answers that came.")
-            if not self._stream.has_begun:
+            if not self._stream._has_begun:
                 self._stream._begin(self._stream._classes_for_one(), 1)
             self._stream.meet(y)
 
@@ -467,7 +467,7 @@ class OpenStream(ScoredStream):
     model: RiverModel
 
     def _classes_for_one(self) -> np.ndarray:
-        return self.classes_ if self.has_begun else np.array(BOOLEAN)  # as many as a classifier needs to begin
+        return self.classes_ if self._has_begun else np.array(BOOLEAN)  # as many as a classifier needs to begin
 
     def _begin(self, classes: np.ndarray, n_features: int) -> None:
         super()._begin(classes, n_features)

@@ -178,13 +178,13 @@ class ScoredStream(StreamClassifier):
         same. If the model fails at an event, those before it have been played, and the random numbers of the others are
         not used up."""
         seen = self.events_seen_
-        if self.has_begun:
+        if self._has_begun:
             self._unused = self._rng.bit_generator.state
         self._row_at = row_at
         try:
             return self._run(events(n_rows), y, times, bar=bar)
         except BaseException:
-            if self.has_begun:
+            if self._has_begun:
                 self._rng.bit_generator.state = self._unused
                 self._rng.random(self.events_seen_ - seen)
             raise
@@ -221,7 +221,7 @@ class ScoredStream(StreamClassifier):
 
     def ask_row(self, row: Any, time: float | datetime | None = None, explore: float | None = None) -> Decision:
         """``ask`` for an event as the model wants it."""
-        if not self.has_begun:
+        if not self._has_begun:
             self._begin_with_one(EVENT)
         self._hold(row)
         decision = self.ask(EVENT, time, explore)
@@ -271,7 +271,7 @@ class ScoredStream(StreamClassifier):
 
     def check_begun(self) -> None:
         """Raise before the first event."""
-        if not self.has_begun:
+        if not self._has_begun:
             raise not_fitted_yet("this classifier has not seen any event yet; call run, ask, partial_fit or fit first.")
 
 

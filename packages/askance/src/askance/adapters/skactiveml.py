@@ -75,7 +75,7 @@ class Rehearsal:
             random_state=copy.deepcopy(random_state),
             max_pending=0,
         )
-        self._stream.check_rules()
+        self._stream._check_rules()
         self._stream._begin(np.array([0, 1]), 1)
 
     def rehearse(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +93,7 @@ class Rehearsal:
         """Count events, and how many of their labels were really asked."""
         before = self._stream.labels_asked_
         self._decide(margins)
-        self._stream.set_labels_asked(before + n_queried)
+        self._stream._set_labels_asked(before + n_queried)
 
     def _decide(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         decisions = [self._stream.ask_row(margin) for margin in margins.tolist()]

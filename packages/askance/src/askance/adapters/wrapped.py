@@ -106,9 +106,9 @@ class WrappedClassifier(Estimator):
 
     # --- the stream behind it ------------------------------------------------------------------------------
 
-    def check_rules(self) -> None:
+    def _check_rules(self) -> None:
         """Raise if the parameters cannot work, before the first event."""
-        self._stream().check_rules()
+        self._stream()._check_rules()
 
     def _stream(self, start_anew: bool = False) -> ScoredStream:
         """What decides, with the parameters as they are now. A changed one takes effect with the next call."""
@@ -177,7 +177,7 @@ class WrappedClassifier(Estimator):
             try:
                 return stream.run_rows(row_at, n_rows, y, times, bar)
             finally:
-                if stream.has_begun:
+                if stream._has_begun:
                     self._keep(stream)
 
     def ask(self, x: Any, time: float | datetime | None = None, explore: float | None = None) -> Decision:
@@ -225,9 +225,9 @@ class WrappedClassifier(Estimator):
         """The tickets that wait for an answer, oldest first."""
         return self._decides.pending if hasattr(self, "_decides") else []
 
-    def answer_to(self, ticket: int) -> Any:
+    def _answer_to(self, ticket: int) -> Any:
         """The answer that was learned to a ticket; None while there is none, or once it is dropped."""
-        return self._stream().answer_to(ticket)
+        return self._stream()._answer_to(ticket)
 
     def forget(self, ticket: int) -> Self:
         """Stop waiting for an answer that will not come."""
@@ -391,5 +391,5 @@ def wrap(
     clf = WrappedClassifier(
         estimator, query, budget, classes, random_state, explore, weighted, max_pending, max_pending_age
     )
-    clf.check_rules()
+    clf._check_rules()
     return clf

@@ -60,7 +60,7 @@ def build(algorithm: str, **parameters: Any) -> ActiveClassifier:
         return make(row.name, **parameters)
     query = q.Random(**{letter: parameters.pop(letter) for letter in ("rate",) if letter in parameters})
     clf = make(base, **parameters).set_params(query=query)
-    clf.check_rules()
+    clf._check_rules()
     return clf
 
 

@@ -46,7 +46,7 @@ class AskTellClassifier(RawActiveClassifier):
         self._refresh_budget_state(compiled)
         return self._decide(compiled, block, when, explore)
 
-    def ask_batch(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Callable[..., Decisions]:
+    def _ask_batch(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Callable[..., Decisions]:
         """``ask`` for the rows of a CSR matrix, checked and prepared together.
 
         Each call, with the times of some rows, how they are explored and which of them were asked about, is for as many
@@ -197,7 +197,7 @@ class AskTellClassifier(RawActiveClassifier):
         """The tickets that wait for an answer, oldest first."""
         return list(self._tickets.open) if hasattr(self, "_tickets") else []
 
-    def answer_to(self, ticket: int) -> Any:
+    def _answer_to(self, ticket: int) -> Any:
         """The answer that was learned to a ticket; None while there is none, or once it is dropped."""
         known = self._tickets.answered.get(ticket) if hasattr(self, "_tickets") else None
         return None if known is None else self.classes_.item(known.answer)
@@ -217,7 +217,7 @@ class AskTellClassifier(RawActiveClassifier):
         """For how many events the label was asked."""
         return int(self._budget_state.counts[ASKED]) if hasattr(self, "_budget_state") else 0
 
-    def set_labels_asked(self, asked: int) -> Self:
+    def _set_labels_asked(self, asked: int) -> Self:
         """Set how many labels were really asked, if that differs from what was decided here, as when a stream is played
         again for which another model asked. Budgets go by this number."""
         if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 0 <= asked <= self.events_seen_:

@@ -84,7 +84,7 @@ class BaseActiveClassifier:
 
     # --- the rules, checked and compiled -------------------------------------------------------------------
 
-    def check_rules(self) -> None:
+    def _check_rules(self) -> None:
         """Raise if the parameters cannot work, before the first event."""
         rules = self._rules()
         rules.check()
@@ -185,7 +185,7 @@ class BaseActiveClassifier:
             raise InvalidInput(
                 f"X has {n_features} features, but this classifier was made with n_features={self.n_features}."
             )
-        self.check_rules()
+        self._check_rules()
         rules = self._rules()
         rules.update.kernels(len(classes))
         rules.update.parameters_for(classes)
@@ -385,7 +385,7 @@ class BaseActiveClassifier:
         return self._rules().update.costs
 
     @property
-    def has_begun(self) -> bool:
+    def _has_begun(self) -> bool:
         """Whether it has seen an event, or learned from one."""
         return hasattr(self, "_state")
 

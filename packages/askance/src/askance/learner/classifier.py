@@ -115,7 +115,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
     array(['ham'], dtype='<U4')
     """
 
-    takes_encoded_rows = False
+    _takes_encoded_rows = False
     __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
 
     def _check_rows(self, X: Any, reset: bool) -> Any:
@@ -160,7 +160,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
         """
         X, y = as_several(X, y)
         if isinstance(y, str):
-            if not self.has_begun:
+            if not self._has_begun:
                 raise not_fitted_yet()
             raw = self._raw_events(X)
             if raw is None:
@@ -182,7 +182,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
         return float(accuracy_score(labels, self.predict(X)[is_known], sample_weight=weights))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.has_begun
+        return self._has_begun
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -80,7 +80,7 @@ def make(name: str, **parameters: Unpack[MakeParameters]) -> ActiveClassifier:
     from askance.learner.classifier import ActiveClassifier  # only now: a slip costs no import of scikit-learn
 
     clf = ActiveClassifier(**settings)
-    clf.check_rules()
+    clf._check_rules()
     return clf
 
 
@@ -90,7 +90,7 @@ def make_stream_classifier(name: str, **parameters: Any) -> StreamClassifier:
     from askance.learner.stream_classifier import StreamClassifier
 
     clf = StreamClassifier(**settings)
-    clf.check_rules()
+    clf._check_rules()
     return clf
 
 

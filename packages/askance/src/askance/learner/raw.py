@@ -2,7 +2,7 @@
 
 A classifier that begins with arrays stays with arrays, one that begins with raw events keeps their encoder
 (``data.encoding``), which learns new fields and categories as they come. Sparse matrices and pairs (columns, values)
-have no names: into a model of named fields they go only where ``takes_encoded_rows``, as those of files do.
+have no names: into a model of named fields they go only where ``_takes_encoded_rows``, as those of files do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NUMBERS = "fiub"  # kinds of arrays
 class RawActiveClassifier(BaseActiveClassifier):
     """Turns raw events into the rows that the loop plays; arrays go past it."""
 
-    takes_encoded_rows: ClassVar[bool] = True
+    _takes_encoded_rows: ClassVar[bool] = True
     """Whether a model of named fields takes sparse rows, which then were encoded by a copy of its encoder."""
     _features: RowFeatures
 
@@ -47,9 +47,9 @@ class RawActiveClassifier(BaseActiveClassifier):
             raise AttributeError("fields_ exists once the classifier has seen events with named fields.")
         return dict(self._features.kinds)
 
-    def check_rules(self) -> None:
+    def _check_rules(self) -> None:
         """Raise if the parameters cannot work, before the first event."""
-        super().check_rules()
+        super()._check_rules()
         if self.fields is not None:
             from askance.data.encoding.embedding import split_embeddings
             from askance.data.encoding.kinds import check_features
@@ -171,7 +171,7 @@ class RawActiveClassifier(BaseActiveClassifier):
 
     def _check_takes_encoded_rows(self, what: str) -> None:
         """Refuse rows that no encoder has seen, where a model needs it."""
-        if hasattr(self, "_features") and not self.takes_encoded_rows:
+        if hasattr(self, "_features") and not self._takes_encoded_rows:
             from askance.data.encoding.kinds import format_names
 
             known = self._features.kinds

@@ -52,7 +52,7 @@ class StreamClassifier(PlayingClassifier):
     are sparse matrices, arrays of numbers, and raw ones.
     """
 
-    plays_questions: ClassVar[bool] = False
+    _plays_questions: ClassVar[bool] = False
     """Whether its events are questions about the labels of a set (see ``multilabel``)."""
 
     # --- scikit-learn ------------------------------------------------------------------------------------
@@ -236,15 +236,15 @@ class StreamClassifier(PlayingClassifier):
             raise AttributeError("scores_ exists once the classifier has seen an event.")
         return self._state.scores.copy()
 
-    def move_time(self, time: float, asked: dict[float, int]) -> Self:
+    def _move_time(self, time: float, asked: dict[float, int]) -> Self:
         """Set the clock of the events, such as back if it was ahead: budgets by time go on from ``time``. ``asked``
         maps the length of a period, in seconds, to the labels asked in the one that ``time`` lies in."""
-        if hasattr(self, "_budget_state") and self.pace_ is not None:
+        if hasattr(self, "_budget_state") and self._pace is not None:
             move_time(self._budget_state.budget, self._terms, time, asked, int(self._budget_state.counts[ASKED]))
         return self
 
     @property
-    def pace_(self) -> StreamPace | None:
+    def _pace(self) -> StreamPace | None:
         """What a paced budget knows of the stream: the time of its last update, the mean time between two events, and
         the wanted share of the events. None without such a budget, and before the first event."""
         return stream_pace(self._budget_state.budget) if hasattr(self, "_budget_state") else None

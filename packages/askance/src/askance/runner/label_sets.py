@@ -178,9 +178,9 @@ def run_label_sets_file(
 def _run_batch(clf: MultiLabelClassifier, batch: Batch, width: int, stream: Stream, goes_on: bool) -> MultiLabelTrace:
     """The trace of a batch; the model is widened to the stream first."""
     sets = _sets_of(batch, stream)
-    if clf.has_begun and clf.n_features_in_ < width:
+    if clf._has_begun and clf.n_features_in_ < width:
         clf.widen(room_for(width))
-    wide = clf.n_features_in_ if clf.has_begun else max(1, width)
+    wide = clf.n_features_in_ if clf._has_begun else max(1, width)
     try:
         return clf.run(batch.to_width(wide), sets, times=batch.times)
     except UnknownLabel as error:

@@ -119,7 +119,7 @@ class Pipe:
         self._label, self._time_field = label, time_field
         self._tickets = {_key(event_id): ticket for ticket, event_id in self._ids.items() if event_id is not None}
         self._classes = set(np.asarray(self._clf.classes if self._clf.classes is not None else []).tolist())
-        self._classes |= set(self._clf.classes_.tolist() if self._clf.has_begun else [])
+        self._classes |= set(self._clf.classes_.tolist() if self._clf._has_begun else [])
         self.lines = self.events = self.asked = self.answers = self.bad_lines = self.duplicates = 0
         self.recent: RecentIds | None = None
         """Ids of the latest events; an event with one of them is not taken again. None: ids may come again."""
@@ -219,14 +219,14 @@ class Pipe:
     def _make_room(self) -> None:
         """Widen the model to the columns that the fields have by now."""
         width = max(1, self._features.encoder.width)
-        if not self._clf.has_begun:
+        if not self._clf._has_begun:
             self._clf.n_features = room_for(width)
         elif self._clf.n_features_in_ < width:
             self._clf.widen(room_for(width))
 
     def _probabilities(self, event: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
         """The probability of each class; before the first event all are equally likely."""
-        if not self._clf.has_begun:
+        if not self._clf._has_begun:
             classes = distinct_labels(self._clf.classes, "classes").tolist()
             return {"probabilities": {str(name): 1.0 / len(classes) for name in classes}}
         columns, values = event
@@ -281,7 +281,7 @@ class Pipe:
 
     def _learn(self, ticket: int, label: Any, replace: bool) -> bool:
         """Let the classifier learn an answer; returns whether it was new."""
-        before = self._clf.answer_to(ticket)
+        before = self._clf._answer_to(ticket)
         if before not in (None, label) and not replace:
             raise ConflictingAnswer(
                 f'ticket {ticket} was answered {before!r} before; {{"replace": true}} makes it {label!r}.'

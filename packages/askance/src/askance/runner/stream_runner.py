@@ -88,7 +88,7 @@ class StreamRunner:
 
     def _play(self, batch: Batch, y: np.ndarray) -> Trace:
         """The trace of a batch; the learner is widened to the stream first."""
-        if not self.clf.has_begun:
+        if not self.clf._has_begun:
             model_width = max(1, self.width)
         else:
             if self.clf.n_features_in_ < self.width:

@@ -87,7 +87,7 @@ class VwPipe:
 
     def _begin(self, asked: Sequence[Sequence[Any]]) -> None:
         self._namespaces = Namespaces(self._scaling.bits)
-        classes = self._clf.classes_ if self._clf.has_begun else self._clf.classes
+        classes = self._clf.classes_ if self._clf._has_begun else self._clf.classes
         self._classes = set(classes.tolist() if hasattr(classes, "tolist") else classes)
         self._asked: Pending[int, tuple[str, str, float]] = Pending()
         self._tickets: dict[str, list[int]] = {}
@@ -154,7 +154,7 @@ class VwPipe:
         return predicted, f" {decision.weight!r}"
 
     def _predict(self, X: Any) -> str:
-        if not self._clf.has_begun:
+        if not self._clf._has_begun:
             return "0.000000" if len(self._classes) == 2 else str(min(self._classes))
         if len(self._classes) > 2:
             return str(self._clf.predict(X)[0])

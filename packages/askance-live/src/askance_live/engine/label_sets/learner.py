@@ -72,7 +72,7 @@ class LabelSetLearner(Learner):
 
     def _widen(self) -> None:
         width = self.features.encoder.width
-        if not self.clf.has_begun or width > self._room:
+        if not self.clf._has_begun or width > self._room:
             self.clf.make_room(self._layout.width(width + SPARE_COLUMNS))
 
     def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
@@ -100,7 +100,7 @@ class LabelSetLearner(Learner):
         if event.stored_scores:
             n_asked = known_of(asked_about(event.stored_scores)).bit_count()
         if n_asked != n_asked_here:
-            self.clf.set_labels_asked(self.clf.labels_asked_ + n_asked - n_asked_here)
+            self.clf._set_labels_asked(self.clf.labels_asked_ + n_asked - n_asked_here)
         for _ in range(n_asked):
             self.count_asked()
         predicted = [bool(decision.label) for decision in decisions]
@@ -178,14 +178,14 @@ class LabelSetLearner(Learner):
                 columns, values = self.encode(fields, is_from_log=False)
             except FieldError as error:
                 raise Unusable.of(error) from None
-            if not self.clf.has_begun:
+            if not self.clf._has_begun:
                 return pack(dict.fromkeys(range(len(self.classes)), False)), [0.5] * len(self.classes)
             (block,) = self._blocks(np.array([0, len(columns)], np.int32), columns, values)
             scores = self._block_scores(block)
             return pack({place: score >= 0.0 for place, score in enumerate(scores)}), self._chances(scores)
 
     def weights_towards(self, label: int) -> np.ndarray | None:
-        if not self.clf.has_begun or not hasattr(self.clf, "coef_"):
+        if not self.clf._has_begun or not hasattr(self.clf, "coef_"):
             return None
         return self._layout.weights(self.clf.coef_)[int(self._layout.has_constant) :, label]
 

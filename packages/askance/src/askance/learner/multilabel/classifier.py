@@ -113,7 +113,7 @@ class MultiLabelClassifier:
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters by name (scikit-learn's contract); once learning has begun, only the budget."""
-        if self.has_begun and params.keys() - {"budget"}:
+        if self._has_begun and params.keys() - {"budget"}:
             raise InvalidInput(
                 "once learning has begun, only the budget can be changed; make another classifier for the rest."
             )
@@ -123,14 +123,14 @@ class MultiLabelClassifier:
             setattr(self, name, value)
         return self
 
-    def check_rules(self) -> None:
+    def _check_rules(self) -> None:
         """Raise if the parameters cannot work, before the first event."""
         if self.labels is not None:
             check_labels(self.labels)
         if self.label_separator is not None and (not isinstance(self.label_separator, str) or not self.label_separator):
             raise InvalidType(f'label_separator is a text such as ";", got {self.label_separator!r}.')
-        self._new_reader().check_rules()
-        self._new_learner(1).check_rules()
+        self._new_reader()._check_rules()
+        self._new_learner(1)._check_rules()
 
     def _new_reader(self) -> EventReader:
         return EventReader(
@@ -157,20 +157,20 @@ class MultiLabelClassifier:
     # --- how it begins -------------------------------------------------------------------------------------
 
     @property
-    def has_begun(self) -> bool:
+    def _has_begun(self) -> bool:
         """Whether it has seen an event."""
         return hasattr(self, "labels_")
 
     def _reader_now(self) -> EventReader:
         """Reads events; a new one before the first event, which ``_keep`` makes that of the model."""
-        if self.has_begun:
+        if self._has_begun:
             return self._reader
-        self.check_rules()
+        self._check_rules()
         return self._new_reader()
 
     def _learner_for(self, labels: tuple[Any, ...]) -> QuestionLearner:
         """Learns these labels; a new one before the first event, which ``_keep`` makes that of the model."""
-        if not self.has_begun:
+        if not self._has_begun:
             return self._new_learner(len(labels))
         self._reader.budget = self._learner.budget = self.budget  # which may have been changed
         return self._learner
@@ -179,7 +179,7 @@ class MultiLabelClassifier:
         self._reader, self._learner, self.labels_ = reader, learner, labels
 
     def _known_labels(self) -> tuple[Any, ...] | None:
-        if self.has_begun:
+        if self._has_begun:
             return self.labels_
         return None if self.labels is None else check_labels(self.labels)
 
@@ -206,7 +206,7 @@ class MultiLabelClassifier:
         labels, answers = read_label_sets(sets, self._known_labels(), self.label_separator)
         if len(answers) != n_events:
             raise InvalidInput(f"X has {n_events:,} events and Y {len(answers):,} label sets; each event needs one.")
-        if not n_events and not self.has_begun:
+        if not n_events and not self._has_begun:
             raise InvalidInput("X has no events.")
         events = reader.take(opened, Y)
         learner = self._learner_for(labels)
@@ -276,7 +276,7 @@ class MultiLabelClassifier:
         if ticket is not None:
             if not isinstance(y, bool | np.bool_):
                 raise InvalidType(f"the answer to a ticket is True or False, got {y!r}.")
-            if not self.has_begun:
+            if not self._has_begun:
                 raise not_fitted_yet("there are no tickets before the first event.")
             self._learner.tell(ticket=ticket, y=bool(y), replace=replace)
             return self
@@ -316,11 +316,11 @@ class MultiLabelClassifier:
     @property
     def pending(self) -> list[int]:
         """The tickets that wait for an answer, oldest first."""
-        return self._learner.pending if self.has_begun else []
+        return self._learner.pending if self._has_begun else []
 
     def forget(self, ticket: int) -> Self:
         """Stop waiting for an answer that will not come."""
-        if not self.has_begun:
+        if not self._has_begun:
             raise not_fitted_yet("there are no tickets before the first event.")
         self._learner.forget(ticket)
         return self
@@ -328,23 +328,23 @@ class MultiLabelClassifier:
     @property
     def n_features_in_(self) -> int:
         """How many features the events have."""
-        if not self.has_begun:
+        if not self._has_begun:
             raise AttributeError("n_features_in_ exists once the classifier has seen an event.")
         return self._reader.n_features_in_
 
     @property
     def events_seen_(self) -> int:
         """How many questions were decided on."""
-        return self._learner.events_seen_ if self.has_begun else 0
+        return self._learner.events_seen_ if self._has_begun else 0
 
     @property
     def labels_asked_(self) -> int:
         """How many answers were asked for."""
-        return self._learner.labels_asked_ if self.has_begun else 0
+        return self._learner.labels_asked_ if self._has_begun else 0
 
     def widen(self, n_features: int) -> Self:
         """Add features, of which nothing has been learned yet, for streams whose width shows only as they flow."""
-        if not self.has_begun:
+        if not self._has_begun:
             raise not_fitted_yet("there is nothing to widen before the first event; give n_features= instead.")
         width = self._layout(self.labels_).width(n_features)
         self._reader.widen(n_features)
@@ -366,7 +366,7 @@ class MultiLabelClassifier:
         return self
 
     def _questions_about(self, X: Any) -> QuestionEvents:
-        if not self.has_begun:
+        if not self._has_begun:
             raise not_fitted_yet("this MultiLabelClassifier has not seen any event yet; call run, ask or fit first.")
         events = self._reader.transform(X)
         return QuestionEvents(events, self._reader.n_features_in_, self._layout(self.labels_), self._reader.preparation)
@@ -406,7 +406,7 @@ class MultiLabelClassifier:
         return constant + self._learner.intercept_
 
     def _weights(self) -> np.ndarray:
-        if not self.has_begun:
+        if not self._has_begun:
             raise AttributeError("coef_ and intercept_ exist once the classifier has seen an event.")
         return self._layout(self.labels_).weights(self._learner.coef_)
 
@@ -414,7 +414,7 @@ class MultiLabelClassifier:
         """The report on each label (``auto``): who leads, since when, how good it is."""
         if not hasattr(self.update, "report"):
             raise InvalidInput(f"{type(self.update).__name__} has no report; auto has one for each label.")
-        if not self.has_begun:
+        if not self._has_begun:
             raise not_fitted_yet("there is nothing to report before the first event.")
         return dict(zip(self.labels_, self._learner.reports(), strict=True))
 
@@ -466,5 +466,5 @@ def make_multilabel(
         raise InvalidType("the classes of each label are yes and no; name the labels with labels=.")
     settings = settings_of(name, parameters_for_sets(name, parameters))
     clf = MultiLabelClassifier(labels=labels, label_separator=label_separator, **settings)
-    clf.check_rules()
+    clf._check_rules()
     return clf

@@ -24,7 +24,7 @@ OF_LEARNER = ("query", "budget", "random_state", "explore", "max_pending", "max_
 
 def save_label_sets(clf: MultiLabelClassifier, path: str | os.PathLike[str], **more: np.ndarray) -> None:
     """Write a classifier to a file, whole or not at all, with more arrays that are to be kept with it."""
-    if not clf.has_begun:
+    if not clf._has_begun:
         raise not_fitted_yet("there is nothing to save before the first event.")
     document = {"labels": describe(list(clf.labels_)), **{name: getattr(clf, name) for name in OWN}}
     save(
@@ -58,7 +58,7 @@ def _restore(document: dict[str, Any], learner: QuestionLearner, reader: EventRe
         update=update, labels=labels, fields=reader.fields, na_values=reader.na_values, **document,
         **{name: getattr(learner, name) for name in OF_LEARNER},
     )  # fmt: skip
-    clf.check_rules()
+    clf._check_rules()
     if learner.n_features_in_ < clf._layout(labels).width(reader.n_features_in_):
         return None
     clf._keep(reader, learner, labels)

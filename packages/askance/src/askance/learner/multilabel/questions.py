@@ -167,10 +167,10 @@ def keeps_numbers_by_feature(update: UpdateRule) -> bool:
 class QuestionLearner(StreamClassifier):
     """Plays questions. Its model is that of all labels, and its budget and tickets count questions."""
 
-    plays_questions: ClassVar[bool] = True
+    _plays_questions: ClassVar[bool] = True
 
-    def check_rules(self) -> None:
-        super().check_rules()
+    def _check_rules(self) -> None:
+        super()._check_rules()
         rules = self._rules()
         if rules.update.keeps_vector_per_class(2):
             raise IncompatibleRules(
@@ -185,7 +185,7 @@ class QuestionLearner(StreamClassifier):
 
     def make_room(self, width: int) -> None:
         """Begin with so many columns, or add what is missing."""
-        if not self.has_begun:
+        if not self._has_begun:
             self._begin(NO_AND_YES, width)
         elif self.n_features_in_ < width:
             self.widen(width)

@@ -31,7 +31,7 @@ class EventReader(StreamClassifier):
         if raw is None:
             if isinstance(Y, str):
                 raise InvalidInput(f"X has no column {Y!r} that could hold the labels; pass them as Y.")
-            rows = self._check_rows(X, reset=not self.has_begun)
+            rows = self._check_rows(X, reset=not self._has_begun)
             return rows, Y, length_of(rows) or 0
         return raw, raw.pop(Y) if isinstance(Y, str) else Y, raw.n_events
 
@@ -39,7 +39,7 @@ class EventReader(StreamClassifier):
         """The events for the loop. The first ones settle what their fields are, or how wide they are."""
         if hasattr(opened, "shape"):
             events = read_events(opened)
-            if not self.has_begun:
+            if not self._has_begun:
                 self._begin(NO_AND_YES, opened.shape[1])
             return events
         self._match_fields(opened)
