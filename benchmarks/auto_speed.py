@@ -50,7 +50,7 @@ def speeds() -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
             clf.run(X[:100] if repeat == 0 else X, y[:100] if repeat == 0 else y)
             if repeat:
                 best = max(best, EVENTS / (perf_counter() - began))
-        numbers = sum(array.nbytes for array in clf._state) / shape.features
+        numbers = sum(array.nbytes for array in clf._engine.state) / shape.features
         key = {"part": "speed", **shape._asdict()}
         yield key, {"events_per_second": round(best), "bytes_per_feature": round(numbers)}
 

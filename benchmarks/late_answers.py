@@ -59,7 +59,7 @@ def play(name: str, X, y: np.ndarray, delay: int, lost: float, seed: int) -> tup
 
 def check(clf: askance.ActiveClassifier, waiting: list[tuple[int, int]], came: int) -> None:
     """What was asked is either learned, or waits, or is known to be lost."""
-    if len(clf._tickets.answered) != came or not {ticket for _, ticket in waiting} <= set(clf.pending):
+    if len(clf._engine.tickets.answered) != came or not {ticket for _, ticket in waiting} <= set(clf.pending):
         raise AssertionError("an answer was lost or learned twice")
     try:
         clf.tell(ticket=clf.events_seen_ + 1, y=1)

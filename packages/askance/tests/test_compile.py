@@ -14,12 +14,12 @@ REPORT = """
 import json, sys
 import numpy as np, askance
 from askance.learner.make import make_stream_classifier as make  # without scikit-learn, which takes a second
-from askance.learner.stream_classifier import StreamClassifier
+from askance.learner.classifier import StreamClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5)); y = (X @ rng.normal(size=5) > 0).astype(int)
 def play(clf):
     trace = clf.run(X, y)
-    play = clf._compiled_learner().play
+    play = clf._ready().compiled.play
     stats = getattr(play if hasattr(play, "stats") else getattr(play, "__wrapped__", None), "stats", None)
     hits, misses = (sum(stats.cache_hits.values()), sum(stats.cache_misses.values())) if stats else (None, None)
     return {"hits": hits, "misses": misses, "asked": trace.asked.tolist(), "weights": clf.coef_.ravel().tolist()}

@@ -76,7 +76,7 @@ def test_the_service_decides_as_the_loaded_model_would(tmp_path, algorithm):
     assert not learner.exploring.is_cold
     clf = askance.load(tmp_path / "first.model")
     clf.budget = askance.budgets.Unlimited()
-    clf._budget_state.counts[...] = 0  # which begin anew, and some query rules read
+    clf._engine.budget_state.counts[...] = 0  # which begin anew, and some query rules read
     rows, _ = events(30, first=500)
     chances = [learner.predict(row)[1] for row in rows]
     alike = 0.01 if algorithm == "UOAL-entropy" else 1e-9  # a probit's probabilities are a logistic function's here

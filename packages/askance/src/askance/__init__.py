@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from askance import budgets, drift, quality, queries, testing, updates
     from askance.adapters.wrapped import wrap
     from askance.data.encoding.embedding import Embedding
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
     from askance.learner.files import load
     from askance.learner.make import make
     from askance.learner.multilabel import MultiLabelClassifier, MultiLabelTrace, make_multilabel
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ActiveClassifier": "askance.learner.classifier",
+    "ActiveClassifier": "askance.learner.estimator",
     "Decision": "askance.learner.trace",
     "Embedding": "askance.data.encoding.embedding",
     "MultiLabelClassifier": "askance.learner.multilabel",

@@ -81,7 +81,7 @@ def test_clone_copies_what_was_asked_for():
 
 def assert_same(a, b):
     for name in ("table", "matrix", "pending", "extra"):
-        np.testing.assert_array_equal(getattr(a._state, name), getattr(b._state, name))
+        np.testing.assert_array_equal(getattr(a._engine.state, name), getattr(b._engine.state, name))
 
 
 @every_stream
@@ -293,7 +293,7 @@ def test_the_threshold_is_half_way_between_the_classes_of_all_events_not_of_the_
     X, y = stream(1500, rare=0.2)
     clf = askance.make("auto", budget=0.1, classes=[0, 1], random_state=0)
     trace = clf.run(X, y)
-    counts = view_counts(clf._state)
+    counts = view_counts(clf._engine.state)
     usual, sums = 0.0, np.zeros((3, 2))  # P; M, U and Q of both classes
     for t in range(len(y)):
         theta = 0.5 * sum(sums[0] / (sums[1] + 10.0 * sums[2] / np.where(sums[1] > 0, sums[1], 1.0) + (sums[1] == 0)))
@@ -434,7 +434,7 @@ def test_hundreds_of_dense_columns_are_centred():
     for centred in (800, 512):
         clf = askance.make("auto", budget=0.05, random_state=0).set_params(update__centred=centred)
         found[centred] = balanced_accuracy(y, clf.run(X, y).predicted)
-        assert view_head(clf._state).is_centred == (centred == 800)
+        assert view_head(clf._engine.state).is_centred == (centred == 800)
     assert found[800] > found[512] + 0.02
 
 
@@ -543,13 +543,13 @@ def test_loosening_takes_variances_back_and_keeps_the_weights(kind):
     X, y = STREAMS[kind]
     clf = make(kind, budget=None)
     clf.run(X, y)
-    weights, variances = clf._state.table[:, :-2:2].copy(), clf._state.table[:, 1:-2:2].copy()
+    weights, variances = clf._engine.state.table[:, :-2:2].copy(), clf._engine.state.table[:, 1:-2:2].copy()
     clf.inflate_variances(1.0)
     fresh = clf.update.start(X.shape[1], len(clf.classes_))
-    np.testing.assert_array_equal(clf._state.table[:, :-2:2], weights)
-    np.testing.assert_allclose(clf._state.table[:, 1:-2:2], fresh.table[:, 1:-2:2])
-    np.testing.assert_allclose(clf._state.matrix, fresh.matrix, atol=1e-12)
-    assert not clf._state.pending.any()
+    np.testing.assert_array_equal(clf._engine.state.table[:, :-2:2], weights)
+    np.testing.assert_allclose(clf._engine.state.table[:, 1:-2:2], fresh.table[:, 1:-2:2])
+    np.testing.assert_allclose(clf._engine.state.matrix, fresh.matrix, atol=1e-12)
+    assert not clf._engine.state.pending.any()
     assert X.shape[1] < 300 or not np.array_equal(variances, fresh.table[:, 1:-2:2])
 
 

@@ -98,14 +98,14 @@ def test_a_given_label_is_learned_and_counted_apart_and_no_evidence(kind):
     X, y = STREAMS[kind]
     clf = make(kind)
     trace = clf.run(X[:300], y[:300])
-    before, weights = clf.report(), clf._state.table.copy()
+    before, weights = clf.report(), clf._engine.state.table.copy()
     clf.partial_fit(X[300:340], y[300:340])
     after = clf.report()
     assert after.spent == before.spent | {"given": 40}
     assert after.answers == trace.asked.sum() + 40
     assert after.events == 340
     assert_same_quality(after.quality, before.quality)
-    assert not np.array_equal(clf._state.table, weights)
+    assert not np.array_equal(clf._engine.state.table, weights)
 
 
 @every_stream
@@ -125,14 +125,14 @@ def test_a_given_label_is_learned_as_if_it_had_been_bought(kind):
         told.tell(x, label)
     assert_same(fitted, told)
     for name in ("table", "matrix", "pending"):
-        np.testing.assert_array_equal(getattr(fitted._state, name), getattr(bought._state, name))
-    head, other = view_head(fitted._state), view_head(bought._state)
+        np.testing.assert_array_equal(getattr(fitted._engine.state, name), getattr(bought._engine.state, name))
+    head, other = view_head(fitted._engine.state), view_head(bought._engine.state)
     for name in HEAD.names[: HEAD.names.index("predicted_then")]:
         assert head[name] == other[name]
-    for counts, others in zip(view_counts(fitted._state), view_counts(bought._state), strict=True):
+    for counts, others in zip(view_counts(fitted._engine.state), view_counts(bought._engine.state), strict=True):
         np.testing.assert_array_equal(counts, others)
     np.testing.assert_array_equal(
-        fitted._state.extra[members_at(len(classes)) :], bought._state.extra[members_at(len(classes)) :]
+        fitted._engine.state.extra[members_at(len(classes)) :], bought._engine.state.extra[members_at(len(classes)) :]
     )
     assert fitted.report().spent["given"] == len(y) == sum(fitted.report().spent.values())
 
@@ -224,7 +224,7 @@ def test_every_member_learns_more_from_a_heavier_label(kind):
         clf.partial_fit(X[:40], y[:40])
         clf.partial_fit(X[40:41], y[40:41], sample_weight=[weight])
         clf.predict(X[40:41])  # which leaves every member's scores in the state
-        scores = clf._state.variances.reshape(len(clf.report().member_reports), -1)
+        scores = clf._engine.state.variances.reshape(len(clf.report().member_reports), -1)
         label = y[40]
         reached.append(scores[:, label] if scores.shape[1] > 1 else scores[:, 0] * (2 * label - 1))
     assert np.all(reached[0] <= reached[1] + 1e-9)
@@ -258,8 +258,8 @@ def test_the_share_of_a_class_is_that_of_the_weights():
 def test_weights_of_any_size_leave_finite_numbers(kind, weight):
     X, y = STREAMS[kind]
     clf = make(kind).partial_fit(X[:100], y[:100], sample_weight=np.full(100, weight))
-    assert np.isfinite(clf._state.table).all()
-    assert np.isfinite(clf._state.extra).all()
+    assert np.isfinite(clf._engine.state.table).all()
+    assert np.isfinite(clf._engine.state.extra).all()
 
 
 # --- what labels were spent on -----------------------------------------------------------------------------------

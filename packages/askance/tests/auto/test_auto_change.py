@@ -40,7 +40,7 @@ def test_alarms_are_those_of_pages_test_with_the_likelihood_ratio(classes):
     X, y = TURNED.X, np.where((classes == 3) & (TURNED.X[:, 0] > 1.0), 2, TURNED.y == 1).astype(int)
     clf = make(reaction=0.0, classes=range(classes), budget=0.2)
     surprise, answers, mistakes, alarms = page_test(clf.run(X, y), classes)
-    head, trust = view_head(clf._state), view_trust(clf._state)
+    head, trust = view_head(clf._engine.state), view_trust(clf._engine.state)
     assert head.surprise == pytest.approx(surprise, abs=1e-9)
     np.testing.assert_allclose(trust.answers, answers.ravel())
     np.testing.assert_allclose(trust.mistakes, mistakes.ravel(), atol=1e-12)
@@ -68,15 +68,15 @@ def test_after_an_alarm_the_members_begin_anew():
     whole, half, by_hand = make(1.0), make(0.5), make(0.0)
     for clf in (whole, half, by_hand):
         clf.run(TURNED.X[: alarm + 1], TURNED.y[: alarm + 1])
-    weights = by_hand._state.table[:, :-2:2].copy()
+    weights = by_hand._engine.state.table[:, :-2:2].copy()
     by_hand.inflate_variances(0.5)
-    np.testing.assert_array_equal(half._state.table[:, 1:-2:2], by_hand._state.table[:, 1:-2:2])
-    np.testing.assert_array_equal(half._state.matrix, by_hand._state.matrix)
-    np.testing.assert_array_equal(half._state.table[:, :-2:2], 0.5 * weights)
+    np.testing.assert_array_equal(half._engine.state.table[:, 1:-2:2], by_hand._engine.state.table[:, 1:-2:2])
+    np.testing.assert_array_equal(half._engine.state.matrix, by_hand._engine.state.matrix)
+    np.testing.assert_array_equal(half._engine.state.table[:, :-2:2], 0.5 * weights)
     by_hand.inflate_variances(1.0)
-    np.testing.assert_array_equal(whole._state.matrix, by_hand._state.matrix)
+    np.testing.assert_array_equal(whole._engine.state.matrix, by_hand._engine.state.matrix)
     assert np.abs(weights).max() > 0.0
-    assert not whole._state.table[:, :-2:2].any()
+    assert not whole._engine.state.table[:, :-2:2].any()
     margins = whole.decision_function(TURNED.X[:20])
     np.testing.assert_allclose(margins, margins[0])  # the curved members have no weights either
 
@@ -95,8 +95,8 @@ def test_in_pieces_one_by_one_and_from_a_file_it_reacts_with_the_same_bits(tmp_p
             single.tell(ticket=decision.ticket, y=label)
     assert whole.report().alarms == 1
     for other in (pieces, single):
-        np.testing.assert_array_equal(other._state.extra, whole._state.extra)
-        np.testing.assert_array_equal(other._state.table, whole._state.table)
+        np.testing.assert_array_equal(other._engine.state.extra, whole._engine.state.extra)
+        np.testing.assert_array_equal(other._engine.state.table, whole._engine.state.table)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -114,4 +114,4 @@ def test_complaints_raise_no_alarm():
     wrong = np.flatnonzero(clf.predict(TURNED.X[2500:3000]) == TURNED.y[2500:3000]) + 2500
     clf.partial_fit(TURNED.X[wrong], -TURNED.y[wrong])
     assert clf.report().alarms == 0
-    assert view_head(clf._state).surprise < 10.0
+    assert view_head(clf._engine.state).surprise < 10.0

@@ -44,10 +44,10 @@ def test_its_alarms_are_those_of_the_signal_that_reads_whole_blocks(stream):
     report = clf.report()
     assert (report.event_alarms, report.last_event_alarm) == (1, signal.alarms[-1] + 1)
     assert f"changes of the events found: 1, the last at event {signal.alarms[-1] + 1:,}" in str(report)
-    rows = view_rows(clf._state)
+    rows = view_rows(clf._engine.state)
     np.testing.assert_allclose(rows[:, MEAN], signal._mean, atol=1e-9)
     np.testing.assert_allclose(rows[:, VARIANCE], signal._variance, atol=1e-9)
-    latest = [rows[:, SUM + 3 * ((int(view_signal(clf._state).completed) - back) % 4)] for back in (3, 2, 1)]
+    latest = [rows[:, SUM + 3 * ((int(view_signal(clf._engine.state).completed) - back) % 4)] for back in (3, 2, 1)]
     np.testing.assert_allclose(latest, [250 * block.mean for block in signal._latest], atol=1e-9)
 
 
@@ -56,18 +56,18 @@ def test_at_an_alarm_covariances_are_those_of_the_beginning_and_weights_stay():
     quiet, whole, half = make(1e-300), make(1.0), make(0.5)
     for clf in (quiet, whole, half):
         clf.run(X[:3249], y[:3249])
-    np.testing.assert_array_equal(quiet._state.matrix, whole._state.matrix)
+    np.testing.assert_array_equal(quiet._engine.state.matrix, whole._engine.state.matrix)
     for clf in (quiet, whole, half):
         clf.run(X[3249:3250], y[3249:3250])
     assert whole.report().event_alarms == 1
-    np.testing.assert_array_equal(whole._state.table[:, :-2:2], quiet._state.table[:, :-2:2])
-    assert np.abs(whole._state.table[:, :-2:2]).max() > 0.0
+    np.testing.assert_array_equal(whole._engine.state.table[:, :-2:2], quiet._engine.state.table[:, :-2:2])
+    assert np.abs(whole._engine.state.table[:, :-2:2]).max() > 0.0
     for share, clf in ((0.5, half), (1.0, whole)):
         by_hand = make(1e-300)
         by_hand.run(X[:3250], y[:3250])
         by_hand.inflate_variances(share)
         for name in ("table", "matrix", "pending"):
-            np.testing.assert_array_equal(getattr(clf._state, name), getattr(by_hand._state, name))
+            np.testing.assert_array_equal(getattr(clf._engine.state, name), getattr(by_hand._engine.state, name))
 
 
 @pytest.mark.parametrize("stream", [moved, wide])
@@ -86,7 +86,7 @@ def test_in_pieces_one_by_one_and_from_a_file_it_reacts_with_the_same_bits(strea
     assert whole.report().event_alarms == 1
     for other in (pieces, single):
         for name in ("table", "matrix", "pending", "extra"):
-            np.testing.assert_array_equal(getattr(other._state, name), getattr(whole._state, name))
+            np.testing.assert_array_equal(getattr(other._engine.state, name), getattr(whole._engine.state, name))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -95,7 +95,7 @@ def test_in_a_world_that_stays_there_is_no_alarm_and_no_decision_changes(seed):
     blind, watchful = make(0.0, classes=[-1, 1]), make(1.0, classes=[-1, 1])
     np.testing.assert_array_equal(blind.run(stream.X, stream.y).margin, watchful.run(stream.X, stream.y).margin)
     assert watchful.report().event_alarms == 0
-    assert view_signal(watchful._state).events == 6000
+    assert view_signal(watchful._engine.state).events == 6000
 
 
 def test_given_labels_do_not_count():
@@ -106,7 +106,7 @@ def test_given_labels_do_not_count():
     for label in (0, 1):
         clf.partial_fit(X[y == label][:1000], y[y == label][:1000])
     assert clf.report().event_alarms == 0
-    assert view_signal(clf._state).events == 2900
+    assert view_signal(clf._engine.state).events == 2900
 
 
 @pytest.mark.parametrize("widths", [(3, 5), (400, 3000), (700, 3000)])
@@ -121,8 +121,8 @@ def test_new_columns_were_absent_before_and_nothing_else_is_forgotten(widths):
     known.run(X, y)
     grown.run(X[:2600, :narrow], y[:2600])
     grown.widen(broad).run(X[2600:], y[2600:])
-    np.testing.assert_array_equal(view_rows(grown._state), view_rows(known._state))
-    assert view_signal(grown._state) == view_signal(known._state)
+    np.testing.assert_array_equal(view_rows(grown._engine.state), view_rows(known._engine.state))
+    assert view_signal(grown._engine.state) == view_signal(known._engine.state)
     assert grown.report().event_alarms == (1 if narrow == 3 else 0)
 
 

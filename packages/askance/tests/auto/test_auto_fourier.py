@@ -74,7 +74,7 @@ def test_a_curved_member_is_a_bayesian_probit_on_random_fourier_features(n):
         ratio = norm.pdf(standing) / norm.cdf(standing)
         mean = mean + label * ratio / np.sqrt(spread) * product
         covariance = covariance - np.outer(product, product) * ratio * (ratio + standing) / spread
-    ((_, own),) = clf.update._curved_states(clf._state)
+    ((_, own),) = clf.update._curved_states(clf._engine.state)
     np.testing.assert_allclose(own.table[:, 0, 0], mean, rtol=1e-7, atol=1e-9)
     pending = own.pending[:, : int(view_covariance(own).n_pending)]
     np.testing.assert_allclose(own.matrix - pending @ pending.T, covariance, rtol=1e-7, atol=1e-7)
@@ -114,7 +114,7 @@ def test_weights_and_explanations_are_those_of_the_best_member_that_has_some():
     clf.run(X, y)
     told = next(one for one in clf.report().member_reports if not one.name.startswith("curved"))
     place = [member.name for member in MEMBERS].index(told.name)
-    np.testing.assert_array_equal(clf.coef_[0], clf._state.table[:-1, 2 * place, 0])
+    np.testing.assert_array_equal(clf.coef_[0], clf._engine.state.table[:-1, 2 * place, 0])
     effects = dict(clf.explain(X[7], label=1))
     assert effects == {column: pytest.approx(clf.coef_[0, column] * X[7, column]) for column in range(4)}
 
@@ -124,17 +124,17 @@ def test_a_wider_model_keeps_its_curves_as_long_as_there_is_a_view_for_them(clas
     X, y = rings(400)
     y = y + (X[:, 3] > 9.0) * (classes == 3)
     clf = play(X, y)
-    before = clf._state.extra[blocks_at(clf._state) :].copy()
+    before = clf._engine.state.extra[blocks_at(clf._engine.state) :].copy()
     clf.decision_function(X[:1])
-    curved = slice(n_flat(clf._state) * len(clf._state.scores), None)
-    scores = clf._state.variances[curved].copy()
+    curved = slice(n_flat(clf._engine.state) * len(clf._engine.state.scores), None)
+    scores = clf._engine.state.variances[curved].copy()
     clf.widen(9)
-    np.testing.assert_array_equal(clf._state.extra[blocks_at(clf._state) :], before)
+    np.testing.assert_array_equal(clf._engine.state.extra[blocks_at(clf._engine.state) :], before)
     clf.decision_function(np.pad(X[:1], ((0, 0), (0, 5))))
-    np.testing.assert_allclose(clf._state.variances[curved], scores, rtol=1e-12)
+    np.testing.assert_allclose(clf._engine.state.variances[curved], scores, rtol=1e-12)
     clf.widen(400)
-    assert n_members(clf._state) == n_flat(clf._state) == len(MEMBERS)
-    votes = [view_member(clf._state, i).vote for i in range(len(MEMBERS))]
+    assert n_members(clf._engine.state) == n_flat(clf._engine.state) == len(MEMBERS)
+    votes = [view_member(clf._engine.state, i).vote for i in range(len(MEMBERS))]
     assert sum(votes) == pytest.approx(1.0)
     report = clf.report()
     assert report.leader == report.member_reports[0].name
@@ -145,9 +145,9 @@ def test_a_wider_model_keeps_its_curves_as_long_as_there_is_a_view_for_them(clas
 def test_loosening_takes_the_covariances_of_curves_back():
     X, y = rings(200)
     clf = play(X, y)
-    weights = [own.table.copy() for _, own in clf.update._curved_states(clf._state)]
+    weights = [own.table.copy() for _, own in clf.update._curved_states(clf._engine.state)]
     clf.inflate_variances(1.0)
-    for (member, own), earlier in zip(clf.update._curved_states(clf._state), weights, strict=True):
+    for (member, own), earlier in zip(clf.update._curved_states(clf._engine.state), weights, strict=True):
         np.testing.assert_array_equal(own.table, earlier)
         np.testing.assert_allclose(own.matrix, member.variance * np.eye(33), atol=1e-12)
         assert not own.pending.any()

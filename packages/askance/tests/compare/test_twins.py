@@ -49,7 +49,7 @@ def test_the_twin_of_auto_spends_the_same_budget_and_watches_the_same_events():
     assert twin.budget == own.budget
     labels = [int(clf.run(X, y).asked.sum()) for clf in (own, twin)]
     assert labels[1] == pytest.approx(labels[0], rel=0.05)
-    assert view_head(twin._state).watched == view_head(own._state).watched == 3_000
+    assert view_head(twin._engine.state).watched == view_head(own._engine.state).watched == 3_000
 
 
 def test_auto_is_compared_with_its_twin_at_equal_numbers_of_labels():

@@ -52,7 +52,7 @@ def test_no_weight_becomes_less_certain_than_it_was_at_first():
     for name in ("SOAL-diag", "OA3-diag", "CW-diag"):
         clf = askance.make(name, random_state=0, decay=0.5)
         clf.run(X, y)
-        variances = clf._state.table[:, 1, 0]
+        variances = clf._engine.state.table[:, 1, 0]
         assert variances.max() <= 1.0
         assert variances.min() > 0.0
 

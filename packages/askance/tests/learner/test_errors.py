@@ -102,13 +102,17 @@ BAD_CALLS = {
 def test_a_bad_call_says_why_in_one_sentence_and_leaves_the_model_alone(case):
     call, message = BAD_CALLS[case]
     clf = a_model()
-    before, counts, random = clf.coef_.copy(), clf._budget_state.counts.copy(), str(clf._rng.bit_generator.state)
+    before, counts, random = (
+        clf.coef_.copy(),
+        clf._engine.budget_state.counts.copy(),
+        str(clf._engine.rng.bit_generator.state),
+    )
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         call(clf)
     assert "\n\n" not in str(caught.value)
     assert np.array_equal(clf.coef_, before)
-    assert np.array_equal(clf._budget_state.counts, counts)
-    assert str(clf._rng.bit_generator.state) == random
+    assert np.array_equal(clf._engine.budget_state.counts, counts)
+    assert str(clf._engine.rng.bit_generator.state) == random
 
 
 BAD_BEGINNINGS = {

@@ -56,9 +56,9 @@ def test_a_budget_changed_since_the_last_event_is_saved_with_an_account_of_its_o
     clf = askance.make("PAA-I", budget=before, random_state=0).fit(X[:10], y[:10])
     clf.run(X[:2000], y[:2000])
     clf.set_params(budget=after)
-    kept = clf._budget_state.budget.copy()
+    kept = clf._engine.budget_state.budget.copy()
     clf.save(tmp_path / "model")
-    np.testing.assert_array_equal(clf._budget_state.budget, kept)  # to save changes nothing
+    np.testing.assert_array_equal(clf._engine.budget_state.budget, kept)  # to save changes nothing
     loaded = askance.load(tmp_path / "model")
     there, here = (model.run(X[2000:], y[2000:]) for model in (loaded, clf))
     np.testing.assert_array_equal(there.probability, here.probability)

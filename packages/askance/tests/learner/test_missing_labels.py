@@ -36,7 +36,7 @@ def test_the_others_are_decided_on_as_if_it_had_not_come(stream, name, budget):
     assert not trace.asked[gone].any()
     assert (trace.truth_index[gone] == -1).all()
     assert (clf.events_seen_, clf.labels_asked_) == (other.events_seen_, other.labels_asked_)
-    assert np.array_equal(clf._state.table, other._state.table)
+    assert np.array_equal(clf._engine.state.table, other._engine.state.table)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -100,7 +100,7 @@ def test_a_model_that_grows_goes_on_as_if_it_had_always_been_wide():
 def test_a_file_whose_buffers_name_what_does_not_exist_is_refused(tmp_path, place, value):
     X, y = rare_stream(50)
     clf = askance.make("SOAL-AUC", classes=[0, 1], random_state=0).fit(X, y)
-    clf._state.extra[place] = value
+    clf._engine.state.extra[place] = value
     clf.save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="does not exist"):
         askance.load(tmp_path / "model")

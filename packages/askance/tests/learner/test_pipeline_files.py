@@ -22,9 +22,9 @@ from sklearn.preprocessing import (
 
 import askance
 from askance.errors import InvalidInput, ModelFileError
+from askance.learner.classifier import StreamClassifier
 from askance.learner.files import read, save
 from askance.learner.pipeline import PIPELINE
-from askance.learner.stream_classifier import StreamClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4)) + 1.0

@@ -94,10 +94,10 @@ def test_a_budget_that_is_spent_ends_the_watching():
     X, y = rings(600)
     clf = askance.make("PAA-I", kernel="rbf", components=12, budget=5, delta=1e9, random_state=0)
     clf.run(X[:300], y[:300])
-    table = clf._state.table.copy()
+    table = clf._engine.state.table.copy()
     clf.run(X[300:], y[300:])
-    np.testing.assert_array_equal(table, clf._state.table)
-    assert clf._state.extra[0] == 5  # watched
+    np.testing.assert_array_equal(table, clf._engine.state.table)
+    assert clf._engine.state.extra[0] == 5  # watched
 
 
 def test_given_labels_teach_what_bought_ones_do():
@@ -105,8 +105,8 @@ def test_given_labels_teach_what_bought_ones_do():
     bought = askance.make("SOAL", delta=1e12, kernel="rbf", components=12, random_state=0)
     bought.run(X, y)
     given = askance.make("SOAL", delta=1e12, kernel="rbf", components=12, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(bought._state.extra, given._state.extra)
-    np.testing.assert_array_equal(bought._state.table, given._state.table)
+    np.testing.assert_array_equal(bought._engine.state.extra, given._engine.state.extra)
+    np.testing.assert_array_equal(bought._engine.state.table, given._engine.state.table)
 
 
 def test_what_no_line_separates_is_learned():

@@ -69,11 +69,13 @@ def in_rounds(clf, X, y, times=None):
 def assert_same(one, other):
     """Two classifiers have learned the same, and would go on in the same way."""
     for name in SAVED:
-        np.testing.assert_array_equal(getattr(one._state, name), getattr(other._state, name), err_msg=name)
-    np.testing.assert_array_equal(one._recent, other._recent)
-    np.testing.assert_array_equal(one._budget_state.counts, other._budget_state.counts)
-    np.testing.assert_array_equal(one._budget_state.budget, other._budget_state.budget)
-    assert one._rng.bit_generator.state == other._rng.bit_generator.state
+        np.testing.assert_array_equal(
+            getattr(one._engine.state, name), getattr(other._engine.state, name), err_msg=name
+        )
+    np.testing.assert_array_equal(one._engine.recent, other._engine.recent)
+    np.testing.assert_array_equal(one._engine.budget_state.counts, other._engine.budget_state.counts)
+    np.testing.assert_array_equal(one._engine.budget_state.budget, other._engine.budget_state.budget)
+    assert one._engine.rng.bit_generator.state == other._engine.rng.bit_generator.state
 
 
 def compare(make, X, y, times=None):
@@ -231,12 +233,12 @@ def test_to_score_changes_no_model_that_is_sifted(name):
     X, y = stream(4 if name in oracle.MULTI_CLASS else 2, n_events=200)
     clf = askance.make(name, random_state=0)
     trace = clf.run(X, y)
-    kept = [getattr(clf._state, part).copy() for part in SAVED]
-    compiled, n = clf._compiled_learner(), len(trace)
+    kept = [getattr(clf._engine.state, part).copy() for part in SAVED]
+    compiled, n = clf._ready().compiled, len(trace)
     variance = np.empty(n if compiled.keeps_variance else 0)
     record = Record(np.empty(n, np.int32), np.empty(n), variance, np.empty(n), np.empty(n, bool), np.empty(n, bool))
     (_, block), *_ = read_events(X).blocks(compiled.preparation)
-    compiled.score_block(compiled.parameters.update, clf._state, block, np.zeros(n, np.int32), False, record)
+    compiled.score_block(compiled.parameters.update, clf._engine.state, block, np.zeros(n, np.int32), False, record)
     assert np.isfinite(record.margin).all()
     for before, part in zip(kept, SAVED, strict=True):
-        np.testing.assert_array_equal(before, getattr(clf._state, part))
+        np.testing.assert_array_equal(before, getattr(clf._engine.state, part))

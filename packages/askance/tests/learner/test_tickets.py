@@ -124,9 +124,9 @@ def test_mistakes_are_judged_by_the_prediction_made_when_the_event_came():
     for decision, label in zip(decisions, y, strict=True):
         clf.tell(ticket=decision.ticket, y=label)
     wrong = sum(decision.label != label for decision, label in zip(decisions, y, strict=True))
-    assert clf._budget_state.counts[2] == wrong
+    assert clf._engine.budget_state.counts[2] == wrong
     clf.tell(ticket=5, y="ham" if y[4] == "spam" else "spam", replace=True)
-    assert abs(clf._budget_state.counts[2] - wrong) == 1
+    assert abs(clf._engine.budget_state.counts[2] - wrong) == 1
 
 
 def test_what_is_forgotten_dropped_or_unknown_is_refused_in_a_sentence():

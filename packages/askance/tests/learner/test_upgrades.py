@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import askance
-from askance.learner import base, files
+from askance.learner import classifier, engine, files
 from askance.learner.model_fields import MODEL_FIELDS, VERSION, ModelField
 from askance.learner.upgrades import OLDEST, STEPS
 
@@ -128,10 +128,10 @@ def test_a_field_that_is_declared_is_begun_saved_pickled_and_forgotten_and_older
     tmp_path, monkeypatch
 ):
     longest = ModelField(
-        "_longest",
-        lambda clf: np.zeros(1),
-        lambda clf: {"longest": clf._longest},
-        lambda clf, arrays: clf._longest.__setitem__(slice(None), arrays["longest"]),
+        "longest",
+        lambda model, rules: np.zeros(1),
+        lambda model, rules: {"longest": model.longest},
+        lambda model, arrays: model.longest.__setitem__(slice(None), arrays["longest"]),
         since=VERSION + 1,
     )
     X, y, _ = the_stream()
@@ -139,18 +139,18 @@ def test_a_field_that_is_declared_is_begun_saved_pickled_and_forgotten_and_older
     before.run(X, y)
     before.save(tmp_path / "before.model")
     pickled = pickle.dumps(before)
-    for module in (base, files):
+    for module in (engine, files):
         monkeypatch.setattr(module, "MODEL_FIELDS", (*MODEL_FIELDS, longest))
     for older in (askance.load(tmp_path / "before.model"), pickle.loads(pickled)):
-        assert older._longest.tolist() == [0.0]
+        assert older._engine.longest.tolist() == [0.0]
     clf = askance.make("PAA-I", random_state=0)
     clf.run(X, y)
-    clf._longest[0] = 7.0
+    clf._engine.longest[0] = 7.0
     monkeypatch.setattr(files, "VERSION", VERSION + 1)
     clf.save(tmp_path / "new.model")
     for same in (askance.load(tmp_path / "new.model"), pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
-        assert same._longest.tolist() == [7.0]
-    assert clf.fit(X, y)._longest.tolist() == [0.0]
+        assert same._engine.longest.tolist() == [7.0]
+    assert clf.fit(X, y)._engine.longest.tolist() == [0.0]
 
 
 def test_committees_of_label_sets_get_what_a_committee_of_its_own_gets():
@@ -169,3 +169,24 @@ def test_committees_of_label_sets_get_what_a_committee_of_its_own_gets():
     neither = {"extra": extra}
     STEPS[8]({"parameters": {"update": None}, "learned": learned}, neither)
     assert neither["extra"] is extra
+
+
+def test_a_pickle_from_before_there_were_engines_goes_on():
+    X, y, _ = the_stream()
+    clf = askance.make("SOAL-diag", budget=0.3, random_state=0)
+    clf.run(X[:330], y[:330])
+    asked = [clf.ask(x) for x in X[330:350]]
+    kept, model = dict(vars(clf)), clf._engine
+    del kept["_engine"]
+    names = {"constraints": "_terms", "_layout": "_initial_layout", "classes": "classes_"}
+    flat = {names.get(name, f"_{name}"): value for name, value in model.__getstate__().items()}
+    assert {*classifier.EARLIER} <= {*flat}
+    earlier = askance.ActiveClassifier.__new__(askance.ActiveClassifier)
+    earlier.__setstate__(copy.deepcopy(kept | {name: flat[name] for name in classifier.EARLIER}))
+    assert earlier.pending == clf.pending == [decision.ticket for decision in asked if decision.asked]
+    for model in (earlier, clf):
+        model.tell(ticket=model.pending[0], y="spam")
+    one, other = (model.run(X[350:], y[350:]) for model in (earlier, clf))
+    assert np.array_equal(one.margin, other.margin)
+    assert np.array_equal(one.asked, other.asked)
+    assert pickle.loads(b"caskance.learner.classifier\nActiveClassifier\n.") is askance.ActiveClassifier

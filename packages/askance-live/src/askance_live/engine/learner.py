@@ -27,11 +27,11 @@ from askance.data.encoding.rows import FieldError, Plan, RowFeatures, flatten
 from askance.errors import AskanceError, ModelFileError
 from askance.evaluate.calibration import OnlineCalibration
 from askance.learner.budget_kinds import HOUR
+from askance.learner.classifier import StreamClassifier
 from askance.learner.files import from_bytes, to_bytes
 from askance.learner.group import NOT_KNOWN, Decisions
 from askance.learner.make import make_stream_classifier
 from askance.learner.state import SAVED
-from askance.learner.stream_classifier import StreamClassifier
 from askance_live.clock import STEP
 from askance_live.config import ALGORITHM, AskingSettings, ModelSettings
 from askance_live.dashboard.counts import counted_periods

@@ -30,15 +30,15 @@ from askance.evaluate.calibration.windowed import calibrate, sort_answers
 from askance.learner.auto.decaying_rate import resolve_budget
 from askance.learner.auto.rule import Committee
 from askance.learner.budget import Budget
+from askance.learner.classifier import StreamClassifier
 from askance.learner.files import PIPELINE, from_bytes
 from askance.learner.model_fields import MODEL_FIELDS
 from askance.learner.rule import UpdateRule
-from askance.learner.stream_classifier import StreamClassifier
 from askance_live.config import AskingSettings, Config, ModelSettings
 from askance_live.engine.exploration import budget_of
 
 MOST_BYTES = 2_000_000_000
-ANEW = ("_budget_state", "_tickets")
+ANEW = ("budget_state", "tickets")
 """Those of a model's fields that begin anew with a service."""
 
 
@@ -76,12 +76,13 @@ class Start(NamedTuple):
         del clf._features
         clf.__dict__.pop("feature_names_in_", None)
         clf.fields = clf.na_values = None
-        clf.classes, clf.classes_ = self.classes, np.array(self.classes)
+        clf.classes, clf._engine.classes = self.classes, np.array(self.classes)
         clf.budget, clf.max_pending, clf.max_pending_age = self.budget(asking), 0, None
-        clf._terms = clf._rules().budget.constraints_key()
+        engine, rules = clf._engine, clf._rules()
+        engine.constraints = rules.budget.constraints_key()
         for field in MODEL_FIELDS:
             if field.attribute in ANEW:
-                setattr(clf, field.attribute, field.begin(clf))
+                setattr(engine, field.attribute, field.begin(engine, rules))
         features.given = {**self.fields, **features.given}
         features.time_field = None  # events come when they come
         features.strays = Strays()
@@ -93,7 +94,7 @@ class Start(NamedTuple):
         Slope and offset are those of ``predict_proba``, so that the service begins with the probabilities that the file
         gives in Python; their variances are as if the answers had come one by one."""
         calibration, counts = OnlineCalibration(), [0] * len(self.classes)
-        labels, weights, scores = sort_answers(clf._recent)
+        labels, weights, scores = sort_answers(clf._engine.recent)
         for label, weight, own in zip(labels.tolist(), weights.tolist(), scores, strict=True):
             counts[label] += 1
             if self.update.probabilistic or not np.isfinite(own).all() or not weight > 0.0:
@@ -103,7 +104,7 @@ class Start(NamedTuple):
         if self.update.probabilistic:
             calibration.slope = 1.0  # its scores are log-odds, but for the third digit
         elif len(labels):
-            calibration.slope, calibration.offset = calibrate(clf._recent, self.update.moves_threshold)
+            calibration.slope, calibration.offset = calibrate(clf._engine.recent, self.update.moves_threshold)
         return calibration, counts
 
 
@@ -175,7 +176,7 @@ def _content(path: Path) -> bytes:
 def _read(content: bytes, name: str) -> tuple[StreamClassifier, str]:
     """A classifier that has learned from events with named fields; and what its algorithm is called."""
     clf, arrays = from_bytes(content, name, StreamClassifier)
-    if not hasattr(clf, "_state"):
+    if not clf._has_begun:
         raise ModelFileError(f"{name!r} holds a classifier that has learned nothing; leave it out.")
     if PIPELINE in arrays:
         raise ModelFileError(f"{name!r} holds a pipeline, whose transformers are not for a service; leave it out.")

@@ -71,7 +71,7 @@ def follow(
     """Play a stream; if its path is needed, learn the same answers once more and look at the weights after each."""
     from sklearn.base import clone
 
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
 
     query = parameters.pop("query", None)
     settings = settings_of(name, parameters) | ({"query": query} if query else {})

@@ -56,7 +56,7 @@ def follow_many(
     """Play a stream; if its path is needed, learn the same answers once more and look at the weights after each."""
     from sklearn.base import clone
 
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
 
     X, y = dense_classes(table)
     n_classes = len(table.classes)

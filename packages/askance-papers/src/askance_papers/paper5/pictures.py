@@ -41,7 +41,7 @@ def two_regions(context: Context) -> list[Cell]:
 
 
 def _near_and_far(trial: int) -> dict[str, float]:
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
 
     rng = np.random.default_rng([8, trial])
     y = np.repeat([-1, 1], 25)

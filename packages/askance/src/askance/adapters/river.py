@@ -9,7 +9,7 @@ import inspect
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -17,6 +17,7 @@ from sklearn.base import clone
 from askance.adapters.scored import (
     ForeignModel,
     ModelScore,
+    ScoredEngine,
     ScoredStream,
     check_query,
     log_probabilities,
@@ -24,11 +25,10 @@ from askance.adapters.scored import (
 )
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
 from askance.extras import how_to_install
-from askance.learner.base import parameters_of
 from askance.learner.budget import Budget
-from askance.learner.classifier import ActiveClassifier
+from askance.learner.classifier import StreamClassifier, parameters_of
+from askance.learner.estimator import ActiveClassifier
 from askance.learner.rule import QueryRule
-from askance.learner.stream_classifier import StreamClassifier
 from askance.learner.trace import Decision, Trace
 
 try:
@@ -139,7 +139,7 @@ class AskingClassifier(ActiveLearningClassifier):
 
     @property
     def _open(self) -> Mapping[int, Any]:
-        return self._decides._tickets.open if self._decides._has_begun else {}
+        return self._decides._tickets.open
 
     def _ask_event(self, x: dict[Any, Any], time: Any, explore: float | None, **kwargs: Any) -> Decision:
         raise NotImplementedError
@@ -461,32 +461,40 @@ class RiverModel:
         self.classifier.learn_one(row, self.classes[answer], **options)
 
 
+class OpenEngine(ScoredEngine):
+    """Its classes are met as they come."""
+
+    model: RiverModel
+
+    def hold(self, row: Any) -> None:
+        super().hold(row)
+        if len(self.model.classes) > len(self.classes):  # it knew one before it came here
+            self.set_classes(self.model.classes)
+
+    def set_classes(self, labels: list[Any]) -> None:
+        self.classes = np.empty(len(labels), object)
+        self.classes[:] = labels
+        self.model.classes = labels
+
+
 class OpenStream(ScoredStream):
     """A stream whose classes are met as they come. The first one is None, which is predicted before any is known."""
 
     model: RiverModel
+    _engine_kind: ClassVar = OpenEngine
+    _engine: OpenEngine
 
     def _classes_for_one(self) -> np.ndarray:
         return self.classes_ if self._has_begun else np.array(BOOLEAN)  # as many as a classifier needs to begin
 
     def _begin(self, classes: np.ndarray, n_features: int) -> None:
         super()._begin(classes, n_features)
-        self._set_classes([None])
-
-    def _hold(self, row: Any) -> None:
-        super()._hold(row)
-        if len(self.model.classes) > len(self.classes_):  # it knew one before it came here
-            self._set_classes(self.model.classes)
+        self._engine.set_classes([None])
 
     def meet(self, label: Any) -> None:
         """Admit a label that was not known."""
         if label not in self.model.classes:
-            self._set_classes([*self.model.classes, label])
-
-    def _set_classes(self, labels: list[Any]) -> None:
-        self.classes_ = np.empty(len(labels), object)
-        self.classes_[:] = labels
-        self.model.classes = labels
+            self._engine.set_classes([*self.model.classes, label])
 
 
 def takes_weights(classifier: Any) -> bool:

@@ -24,16 +24,15 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 
 from askance.data.encoding.table import RawRows, is_table, no_label
 from askance.errors import IncompatibleRules, InvalidInput, InvalidParameter, InvalidType
-from askance.learner.base import not_fitted_yet
-from askance.learner.compiled import CompiledLearner
+from askance.learner.classifier import StreamClassifier
+from askance.learner.engine import Engine, not_fitted_yet
 from askance.learner.labels import encode_one
 from askance.learner.loop import Block
 from askance.learner.progress import ProgressBar
-from askance.learner.raw import as_several
+from askance.learner.reader import as_several
 from askance.learner.rule import Kernels, QueryRule, UpdateRule
 from askance.learner.sifting import Piece
 from askance.learner.state import Event, Score, State
-from askance.learner.stream_classifier import StreamClassifier
 from askance.learner.trace import Decision, Trace
 
 PREDICTED, MARGIN = 0, 1  # places in ``state.extra``
@@ -146,6 +145,82 @@ def log_probabilities(probabilities: Any) -> np.ndarray:
     return np.log(np.maximum(np.asarray(probabilities, np.float64), LEAST_PROBABILITY))
 
 
+class RowsInHand:
+    """The events of a model that lives elsewhere: the one that is asked or told about, those of a run, and those that
+    wait for an answer."""
+
+    def __init__(self) -> None:
+        self.row: Any = None
+        self.row_at: Callable[[int], Any] = lambda place: None
+        self.waiting: dict[int, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"waiting": self.waiting}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.waiting = state["waiting"]
+
+
+class ScoredEngine(Engine):
+    """Decides for a model that lives elsewhere: it scores each event right before the loop decides on it."""
+
+    model: ExternalModel
+    rows: RowsInHand
+    unused: Any
+    """Where the random numbers stood before the run that is under way."""
+
+    def join(self, model: ExternalModel, rows: RowsInHand) -> None:
+        """Work for this model."""
+        self.model, self.rows = model, rows
+        self.unused = self.rng.bit_generator.state
+
+    def _play(self, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
+        began, place, weighted = perf_counter(), 0, self.compiled.weighted
+        for piece in pieces:
+            for t in range(len(piece)):
+                row = self.rows.row_at(place)
+                self.hold(row)
+                event = piece.part(t, t + 1)
+                super()._play(iter((event,)), bar)
+                if event.record.asked[0]:
+                    weight = 1.0 / event.record.probability.item() if weighted else 1.0
+                    self.model.learn(row, event.answers.item(), weight)
+                place += 1
+        return perf_counter() - began
+
+    def tell_ticket(self, ticket: int, y: Any, replace: bool) -> None:
+        self.rows.row = self.rows.waiting.get(ticket)
+        super().tell_ticket(ticket, y, replace)
+        self._drop_rows()
+
+    def _learn_one(self, block: Block, answer: int, weight: float) -> int:
+        row, self.rows.row = self.rows.row, None
+        self.hold(row)
+        given = weight if self.compiled.weighted else 1.0
+        if given > 0.0:
+            self.model.learn(row, answer, given)
+        return super()._learn_one(block, answer, weight)
+
+    def hold(self, row: Any) -> None:
+        """Have the event scored, and keep what the model says of it where the loop finds it."""
+        score = self.model.score(row)
+        self.state.extra[PREDICTED], self.state.extra[MARGIN] = score.predicted, score.margin
+        self.state.scores[:] = score.scores if self.state.scores.size > 1 else score.margin
+
+    def keep_row(self, ticket: int, row: Any) -> None:
+        """Keep an event for its answer."""
+        self.rows.waiting[ticket] = copy.deepcopy(row)
+        self._drop_rows()
+
+    def _drop_rows(self) -> None:
+        """Drop the events whose tickets are no longer kept, now and then."""
+        rows, tickets = self.rows, self.tickets
+        if len(rows.waiting) > 2 * (len(tickets.open) + len(tickets.answered)) + 16:
+            kept = tickets.open.keys() | tickets.answered.keys()
+            rows.waiting = {ticket: row for ticket, row in rows.waiting.items() if ticket in kept}
+
+
 class ScoredStream(StreamClassifier):
     """Decides for a model that lives elsewhere, and has it learn.
 
@@ -160,12 +235,13 @@ class ScoredStream(StreamClassifier):
         max_pending_age.
     """
 
+    _engine_kind: ClassVar = ScoredEngine
+    _engine: ScoredEngine
+
     def __init__(self, model: ExternalModel, update: ForeignModel, **parameters: Any) -> None:
         super().__init__(update=update, n_features=1, **parameters)
         self.model = model
-        self._rows: dict[int, Any] = {}
-        self._row: Any = None
-        self._row_at: Callable[[int], Any] = lambda place: None
+        self._rows = RowsInHand()
 
     # --- playing, asking, telling --------------------------------------------------------------------------
 
@@ -179,17 +255,18 @@ class ScoredStream(StreamClassifier):
         not used up."""
         seen = self.events_seen_
         if self._has_begun:
-            self._unused = self._rng.bit_generator.state
-        self._row_at = row_at
+            self._engine.unused = self._engine.rng.bit_generator.state
+        self._rows.row_at = row_at
         try:
-            return self._run(events(n_rows), y, times, bar=bar)
+            return self._run(events(n_rows), y, times, None, bar)
         except BaseException:
             if self._has_begun:
-                self._rng.bit_generator.state = self._unused
-                self._rng.random(self.events_seen_ - seen)
+                rng = self._engine.rng
+                rng.bit_generator.state = self._engine.unused
+                rng.random(self.events_seen_ - seen)
             raise
         finally:
-            self._row_at = lambda place: None
+            self._rows.row_at = lambda place: None
 
     def _check_label_array(self, y: Any) -> np.ndarray:
         return _check_y(y, multi_output=False, y_numeric=False, estimator=self)
@@ -198,76 +275,35 @@ class ScoredStream(StreamClassifier):
         """The class indices of the labels of so many events; begins if they are the first."""
         if y is None:  # the words are those that scikit-learn's own tests want
             raise InvalidInput("learning requires y to be passed, but the target y is None.")
-        return self._read(events(n_rows), y, classes)[1]
+        return self._reader.read(events(n_rows), y, classes)[1]
 
     def _begin(self, classes: np.ndarray, n_features: int) -> None:
         super()._begin(classes, n_features)
-        self._unused = self._rng.bit_generator.state
+        self._engine.join(self.model, self._rows)
         self.model.begin(self.classes_)
-
-    def _play(self, compiled: CompiledLearner, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
-        began, place = perf_counter(), 0
-        for piece in pieces:
-            for t in range(len(piece)):
-                row = self._row_at(place)
-                self._hold(row)
-                event = piece.part(t, t + 1)
-                super()._play(compiled, iter((event,)), bar)
-                if event.record.asked[0]:
-                    weight = 1.0 / event.record.probability.item() if compiled.weighted else 1.0
-                    self.model.learn(row, event.answers.item(), weight)
-                place += 1
-        return perf_counter() - began
 
     def ask_row(self, row: Any, time: float | datetime | None = None, explore: float | None = None) -> Decision:
         """``ask`` for an event as the model wants it."""
         if not self._has_begun:
-            self._begin_with_one(EVENT)
-        self._hold(row)
+            self._begin(self._classes_for_one(), 1)
+        self._engine.hold(row)
         decision = self.ask(EVENT, time, explore)
         if decision.ticket is not None:
-            self._rows[decision.ticket] = copy.deepcopy(row)
-            self._drop_rows()
+            self._engine.keep_row(decision.ticket, row)
         return decision
 
     def tell_row(self, row: Any, y: Any, weight: float = 1.0) -> Self:
         """``tell`` for an event as the model wants it."""
-        self._row = row
+        self._rows.row = row
         return self.tell(EVENT, y, weight)
-
-    def _tell_ticket(self, ticket: int, y: Any, replace: bool) -> Self:
-        self._row = self._rows.get(ticket)
-        super()._tell_ticket(ticket, y, replace)
-        self._drop_rows()
-        return self
-
-    def _learn_one(self, compiled: CompiledLearner, block: Block, answer: int, weight: float) -> int:
-        row, self._row = self._row, None
-        self._hold(row)
-        given = weight if compiled.weighted else 1.0
-        if given > 0.0:
-            self.model.learn(row, answer, given)
-        return super()._learn_one(compiled, block, answer, weight)
-
-    def _hold(self, row: Any) -> None:
-        """Have the event scored, and keep what the model says of it where the loop finds it."""
-        score = self.model.score(row)
-        self._state.extra[PREDICTED], self._state.extra[MARGIN] = score.predicted, score.margin
-        self._state.scores[:] = score.scores if self._state.scores.size > 1 else score.margin
-
-    def _drop_rows(self) -> None:
-        """Drop the events whose tickets are no longer kept, now and then."""
-        tickets = self._tickets
-        if len(self._rows) > 2 * (len(tickets.open) + len(tickets.answered)) + 16:
-            kept = tickets.open.keys() | tickets.answered.keys()
-            self._rows = {ticket: row for ticket, row in self._rows.items() if ticket in kept}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name not in ("_row_at", "_row")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._row, self._row_at = None, lambda place: None
+        if isinstance(self._rows, dict):  # a pickle from before there were engines
+            waiting, self._rows = self._rows, RowsInHand()
+            self._rows.waiting = waiting
+            if self._has_begun:
+                self._engine.join(self.model, self._rows)
 
     def check_begun(self) -> None:
         """Raise before the first event."""

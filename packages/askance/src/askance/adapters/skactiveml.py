@@ -81,13 +81,13 @@ class Rehearsal:
     def rehearse(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which events would be asked, and with which probability; nothing is counted, and no random number used up."""
         stream = self._stream
-        numbers, counts = stream._rng.bit_generator.state, stream._budget_state.counts.copy()
-        paced = stream._budget_state.budget.copy()
+        numbers, counts = stream._engine.rng.bit_generator.state, stream._engine.budget_state.counts.copy()
+        paced = stream._engine.budget_state.budget.copy()
         try:
             return self._decide(margins)
         finally:
-            stream._rng.bit_generator.state = numbers
-            stream._budget_state.counts[:], stream._budget_state.budget[:] = counts, paced
+            stream._engine.rng.bit_generator.state = numbers
+            stream._engine.budget_state.counts[:], stream._engine.budget_state.budget[:] = counts, paced
 
     def count(self, margins: np.ndarray, n_queried: int) -> None:
         """Count events, and how many of their labels were really asked."""

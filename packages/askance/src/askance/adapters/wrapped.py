@@ -26,9 +26,9 @@ from askance.adapters.scored import (
 from askance.errors import InvalidInput, InvalidType
 from askance.evaluate.calibration.windowed import KEPT, calibrate, keep_answer
 from askance.learner.budget import Budget
-from askance.learner.classifier import Estimator
+from askance.learner.estimator import Estimator
 from askance.learner.progress import ProgressBar
-from askance.learner.raw import as_several
+from askance.learner.reader import as_several
 from askance.learner.rule import QueryRule
 from askance.learner.shards import batches_of, name_label
 from askance.learner.trace import Decision, Trace
@@ -273,7 +273,7 @@ class WrappedClassifier(Estimator):
             weight = 1.0 if weights is None else float(weights[place])
             if weight > 0.0:
                 scores = np.atleast_1d(score.scores if len(known) > 2 else score.margin)
-                keep_answer(stream._recent, scores, score.margin, int(answers[place]), weight)
+                keep_answer(stream._engine.recent, scores, score.margin, int(answers[place]), weight)
         self._keep(stream)
         return self
 
@@ -307,7 +307,7 @@ class WrappedClassifier(Estimator):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of ``predict_proba``."""
         decision = self.decision_function(X)
-        return calibrate(self._decides._recent).log_probabilities(decision)
+        return calibrate(self._decides._engine.recent).log_probabilities(decision)
 
     @property
     def estimator_(self) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from askance.cli.demo import Demo
     from askance.data.generators import Messages
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
     from askance.learner.trace import Trace
 
 SECONDS = 5.0  # the show lasts

@@ -17,7 +17,7 @@ from askance.learner.make import make
 from askance.learner.presets import AUTO, BY_NAME, PRESETS, Preset, find, is_auto, key_of
 
 if TYPE_CHECKING:
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
 
 RANDOM = "random"
 

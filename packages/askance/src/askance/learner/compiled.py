@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,18 +57,43 @@ def check_explore(explore: Any) -> float:
     return float(explore)
 
 
-def combine(update: Any, query: Any, budget: Any, normalize: Any, intercept: Any, explore: Any) -> Combination:
-    """The combination that a classifier's parameters describe."""
-    update = PassiveAggressive1() if update is None else update
-    query = Margin() if query is None else query
-    if not isinstance(update, UpdateRule):
-        raise InvalidType(
-            f"update must be an update rule such as askance.updates.PassiveAggressive1(), got {update!r}."
-        )
-    if not isinstance(query, QueryRule):
-        raise InvalidType(f"query must be a query rule such as askance.queries.Margin(), got {query!r}.")
-    budget = as_budget(update.resolve_budget(budget))
-    return Combination(update, query.for_budget(budget), budget, normalize, intercept, explore)
+class RuleSettings(NamedTuple):
+    """The parameters of a classifier that its model follows, as they were given."""
+
+    update: Any = None
+    query: Any = None
+    budget: Any = None
+    normalize: Any = None
+    intercept: Any = False
+    explore: Any = 0.0
+    max_pending: Any = 10_000
+    max_pending_age: Any = None
+
+    def combine(self) -> Combination:
+        """The combination that they describe."""
+        update = PassiveAggressive1() if self.update is None else self.update
+        query = Margin() if self.query is None else self.query
+        if not isinstance(update, UpdateRule):
+            raise InvalidType(
+                f"update must be an update rule such as askance.updates.PassiveAggressive1(), got {update!r}."
+            )
+        if not isinstance(query, QueryRule):
+            raise InvalidType(f"query must be a query rule such as askance.queries.Margin(), got {query!r}.")
+        budget = as_budget(update.resolve_budget(self.budget))
+        return Combination(update, query.for_budget(budget), budget, self.normalize, self.intercept, self.explore)
+
+    def check_pending_limits(self) -> None:
+        """Raise if it is not clear how many questions are kept for their answers."""
+        for name, least in (("max_pending", 0), ("max_pending_age", 1)):
+            value = getattr(self, name)
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+            if not is_whole and not (name == "max_pending_age" and value is None):
+                raise InvalidParameter(f"{name} must be a whole number of {least} or more, got {value!r}.")
+
+    @property
+    def rules(self) -> list[Parameterised]:
+        """Those of the parameters that have parameters of their own."""
+        return [part for part in (self.update, self.query, self.budget) if isinstance(part, Parameterised)]
 
 
 class CompiledLearner:
@@ -172,18 +197,18 @@ class CompiledLearner:
         """Whether to score an event moves what the next one is scored by, so that none can be scored side by side."""
         return bool(self.update.watches_events and (self.keeps_variance or self._kernels[0].watch is not None))
 
-    def remember_source(self, given: tuple[Any, ...]) -> None:
+    def remember_source(self, settings: RuleSettings) -> None:
         """Keep the parameters that this learner was compiled from: by identity and, for rules, by value."""
-        self._given = given
-        self._values = [copy.deepcopy(vars(part)) for part in given[:3] if isinstance(part, Parameterised)]
+        self._settings = settings
+        self._values = [copy.deepcopy(vars(part)) for part in settings.rules]
 
-    def is_made_from(self, given: tuple[Any, ...]) -> bool:
+    def is_made_from(self, settings: RuleSettings) -> bool:
         """Whether no part was replaced, and no parameter of a rule set, since then. Fast: it is called per event."""
-        for old, new in zip(self._given, given, strict=True):
+        for old, new in zip(self._settings, settings, strict=True):
             if old is not new:
                 return False
         values = iter(self._values)
-        if not all(vars(part) == next(values) for part in given[:3] if isinstance(part, Parameterised)):
+        if not all(vars(part) == next(values) for part in settings.rules):
             return False
         return not self._references or self._is_current()
 

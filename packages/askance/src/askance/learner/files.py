@@ -31,8 +31,8 @@ import askance
 from askance.atomic import atomic_write
 from askance.data.encoding.embedding import EMBEDDING, Embedding, match_encoders
 from askance.errors import DataWarning, InvalidInput, ModelFileError
-from askance.learner.base import parameters_of
 from askance.learner.budget import Budget
+from askance.learner.classifier import StreamClassifier, parameters_of
 from askance.learner.labels import distinct_labels
 from askance.learner.model_fields import MODEL_FIELDS, VERSION
 from askance.learner.rule import Parameterised, QueryRule, UpdateRule
@@ -40,10 +40,9 @@ from askance.learner.state import SAVED
 from askance.learner.upgrades import OLDEST, upgrade
 
 if TYPE_CHECKING:
-    from askance.learner.classifier import ActiveClassifier
-    from askance.learner.stream_classifier import StreamClassifier
+    from askance.learner.estimator import ActiveClassifier
 
-Classifier = TypeVar("Classifier", bound="StreamClassifier")
+Classifier = TypeVar("Classifier", bound=StreamClassifier)
 
 FORMAT = "askance model"
 PIPELINE = "pipeline"
@@ -71,15 +70,16 @@ def _parts(clf: StreamClassifier, more: Mapping[str, np.ndarray]) -> tuple[bytes
         "askance": askance.__version__,
         "parameters": {name: describe(value) for name, value in parameters_of(clf).items()},
     }
-    if hasattr(clf, "_state"):
-        arrays |= {name: getattr(clf._state, name) for name in SAVED}
+    if clf._has_begun:
+        engine, rules = clf._engine, clf._rules()
+        arrays |= {name: getattr(engine.state, name) for name in SAVED}
         for field in MODEL_FIELDS:
-            arrays |= field.to_arrays(clf)
+            arrays |= field.to_arrays(engine, rules)
         document["learned"] = {
             "classes": describe(clf.classes_),
             "n_features": clf.n_features_in_,
             "feature_names": list(clf.feature_names_in_) if hasattr(clf, "feature_names_in_") else None,
-            "random": _plain(clf._rng.bit_generator.state),
+            "random": _plain(engine.rng.bit_generator.state),
         }
     if hasattr(clf, "_features"):
         document["encoder"] = _plain_encoder(clf._features.to_dict())
@@ -96,7 +96,7 @@ def load(path: str | os.PathLike[str], *, encoders: Mapping[str, Any] | None = N
     Rules of your own must be imported before a model that uses them is loaded. ``encoders`` has the encoder of each
     field that is embedded (``askance.Embedding``), by name: no file holds them.
     """
-    from askance.learner.classifier import ActiveClassifier
+    from askance.learner.estimator import ActiveClassifier
 
     clf, arrays = read(path, ActiveClassifier, encoders)
     if PIPELINE in arrays:
@@ -284,18 +284,19 @@ def _restore(
     classes = np.asarray(revive(learned["classes"]))
     _check_width(clf, classes, learned["n_features"], arrays)
     clf._begin(classes, learned["n_features"])
+    engine = clf._engine
     for name in SAVED:
-        target = getattr(clf._state, name)
+        target = getattr(engine.state, name)
         if target.shape != arrays[name].shape:
             raise ModelFileError(f"the array {name} has shape {arrays[name].shape} where {target.shape} belongs.")
         target[...] = arrays[name]
-    clf._rules().update.check_state(clf._state)
+    clf._rules().update.check_state(engine.state)
     for field in MODEL_FIELDS:
         if version >= field.since:
-            field.restore(clf, arrays)
+            field.restore(engine, arrays)
     if learned["feature_names"] is not None:
         clf.feature_names_in_ = np.array(learned["feature_names"], dtype=object)
-    clf._rng = _generator(learned["random"])
+    engine.rng = _generator(learned["random"])
     return clf
 
 

@@ -15,8 +15,8 @@ from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.update import RandomFourier
 
 if TYPE_CHECKING:
-    from askance.learner.classifier import ActiveClassifier
-    from askance.learner.stream_classifier import StreamClassifier
+    from askance.learner.classifier import StreamClassifier
+    from askance.learner.estimator import ActiveClassifier
 
 
 class CommonParameters(TypedDict, total=False):
@@ -77,7 +77,7 @@ def make(name: str, **parameters: Unpack[MakeParameters]) -> ActiveClassifier:
     Margin(delta=0.1)
     """
     settings = settings_of(name, {**parameters})
-    from askance.learner.classifier import ActiveClassifier  # only now: a slip costs no import of scikit-learn
+    from askance.learner.estimator import ActiveClassifier  # only now: a slip costs no import of scikit-learn
 
     clf = ActiveClassifier(**settings)
     clf._check_rules()
@@ -87,7 +87,7 @@ def make(name: str, **parameters: Unpack[MakeParameters]) -> ActiveClassifier:
 def make_stream_classifier(name: str, **parameters: Any) -> StreamClassifier:
     """What ``make`` makes, without scikit-learn."""
     settings = settings_of(name, parameters)
-    from askance.learner.stream_classifier import StreamClassifier
+    from askance.learner.classifier import StreamClassifier
 
     clf = StreamClassifier(**settings)
     clf._check_rules()
@@ -96,11 +96,10 @@ def make_stream_classifier(name: str, **parameters: Any) -> StreamClassifier:
 
 def check(name: str, **parameters: Any) -> None:
     """Raise what ``make`` would raise for these rules and this budget, without making anything."""
-    from askance.learner.compiled import combine
+    from askance.learner.compiled import RuleSettings
 
     given = settings_of(name, parameters)
-    usual = {"budget": None, "normalize": None, "intercept": False, "explore": 0.0}
-    combine(given["update"], given["query"], *(given.get(key, value) for key, value in usual.items())).check()
+    RuleSettings(**{key: given[key] for key in RuleSettings._fields if key in given}).combine().check()
 
 
 def settings_of(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

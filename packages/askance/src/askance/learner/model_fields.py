@@ -18,7 +18,8 @@ from askance.learner.tickets import Tickets
 from askance.learner.upgrades import OLDEST, STEPS
 
 if TYPE_CHECKING:
-    from askance.learner.base import BaseActiveClassifier
+    from askance.learner.compiled import Combination
+    from askance.learner.engine import Engine
 
 Arrays = dict[str, np.ndarray]
 
@@ -27,52 +28,53 @@ class ModelField(NamedTuple):
     """A part of a model that has learned."""
 
     attribute: str
-    begin: Callable[[BaseActiveClassifier], Any]
+    begin: Callable[[Engine, Combination], Any]
     """Its value before the first event, when rules, classes and weights are there."""
-    to_arrays: Callable[[BaseActiveClassifier], Arrays]
-    """What a model file keeps of it, by the names of the arrays."""
-    restore: Callable[[BaseActiveClassifier, Arrays], None]
-    """Give a classifier that has just begun what ``to_arrays`` gave."""
+    to_arrays: Callable[[Engine, Combination], Arrays]
+    """What a model file keeps of it, by the names of the arrays, for the rules as they are now."""
+    restore: Callable[[Engine, Arrays], None]
+    """Give an engine that has just begun what ``to_arrays`` gave."""
     since: int = OLDEST
     """The first format of model files that has it."""
 
 
-def begin_budget_state(clf: BaseActiveClassifier) -> BudgetState:
-    return BudgetState(np.zeros(3, np.int64), clf._rules().budget.budget_state())
+def begin_budget_state(engine: Engine, rules: Combination) -> BudgetState:
+    return BudgetState(np.zeros(3, np.int64), rules.budget.budget_state())
 
 
-def budget_arrays(clf: BaseActiveClassifier) -> Arrays:
-    budget = clf._rules().budget  # which may be another than at the last event
-    kept = clf._budget_state_for(budget, budget.constraints_key())
-    return {"counts": clf._budget_state.counts, "account": kept}
+def budget_arrays(engine: Engine, rules: Combination) -> Arrays:
+    kept = engine.budget_state_for(rules.budget, rules.budget.constraints_key())  # it may have changed since an event
+    return {"counts": engine.budget_state.counts, "account": kept}
 
 
-def restore_budget_state(clf: BaseActiveClassifier, arrays: Arrays) -> None:
-    clf._budget_state.counts[...] = arrays["counts"]
-    clf._budget_state.budget[...] = arrays["account"]
+def restore_budget_state(engine: Engine, arrays: Arrays) -> None:
+    engine.budget_state.counts[...] = arrays["counts"]
+    engine.budget_state.budget[...] = arrays["account"]
 
 
-def restore_answers(clf: BaseActiveClassifier, arrays: Arrays) -> None:
-    clf._recent[[*range(len(arrays["answers"]) - 1), -1]] = arrays["answers"]
+def restore_answers(engine: Engine, arrays: Arrays) -> None:
+    engine.recent[[*range(len(arrays["answers"]) - 1), -1]] = arrays["answers"]
 
 
-def restore_tickets(clf: BaseActiveClassifier, arrays: Arrays) -> None:
-    clf._tickets = Tickets.of(arrays)
+def restore_tickets(engine: Engine, arrays: Arrays) -> None:
+    engine.tickets = Tickets.of(arrays)
 
 
 MODEL_FIELDS = (
     # the latest answers, on which probabilities rest
     ModelField(
-        "_recent",
-        lambda clf: no_answers(clf._state.scores.size),
-        lambda clf: {"answers": trim_answers(clf._recent)},
+        "recent",
+        lambda engine, rules: no_answers(engine.state.scores.size),
+        lambda engine, rules: {"answers": trim_answers(engine.recent)},
         restore_answers,
         since=7,
     ),
     # events seen, labels asked, mistakes; and what the budget remembers
-    ModelField("_budget_state", begin_budget_state, budget_arrays, restore_budget_state),
+    ModelField("budget_state", begin_budget_state, budget_arrays, restore_budget_state),
     # the questions that wait for their answers
-    ModelField("_tickets", lambda clf: Tickets(), lambda clf: clf._tickets.arrays(), restore_tickets),
+    ModelField(
+        "tickets", lambda engine, rules: Tickets(), lambda engine, rules: engine.tickets.arrays(), restore_tickets
+    ),
 )
 VERSION = max(*(field.since for field in MODEL_FIELDS), *(step + 1 for step in STEPS))
 """The present format of model files."""

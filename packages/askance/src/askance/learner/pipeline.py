@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline as steps_of
 from sklearn.utils.validation import check_is_fitted
 
 from askance.errors import InvalidInput, InvalidType, ModelFileError
-from askance.learner.classifier import ActiveClassifier
+from askance.learner.estimator import ActiveClassifier
 from askance.learner.files import PIPELINE, read, save
 from askance.learner.shards import batches_of
 from askance.learner.trace import Decision, Trace

@@ -28,7 +28,7 @@ def warn_of_shared_seed(truth: np.ndarray, uniforms: np.ndarray, random_state: A
     is_enough = counts >= ENOUGH
     off = np.abs(sums - 0.5 * counts)[is_enough] / np.sqrt(counts[is_enough] / 12.0)
     if np.any(off > TOO_FAR):
-        from askance.learner.raw import frames_of_ours
+        from askance.learner.reader import frames_of_ours
 
         warnings.warn(
             "the labels depend on the random numbers that decide which events are asked: they were probably drawn by "

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,11 +28,12 @@ from askance.engines import WorkerEngine
 from askance.engines.local import cores
 from askance.errors import InvalidParameter
 from askance.learner.budget import LIMITED
-from askance.learner.compiled import CompiledLearner
-from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, UNLABELED, Block, BudgetState, Record
+from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, UNLABELED, Block, Record
 from askance.learner.progress import ProgressBar
 from askance.learner.remote_scoring import RemoteScorer, task_of
-from askance.learner.state import State
+
+if TYPE_CHECKING:
+    from askance.learner.engine import Engine
 
 SHARE = 0.01  # of the events seen: the length of a round ...
 MOST = 10_000  # ... and how long it is at most
@@ -56,14 +57,6 @@ def check_workers(workers: Any) -> int | WorkerEngine:
     if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
         raise InvalidParameter(f"workers must be a whole number of 1 or more, got {workers!r}.")
     return int(workers)
-
-
-class LearnedState(NamedTuple):
-    """What a classifier has learned, as the learner moves it."""
-
-    state: State
-    recent: np.ndarray
-    budget_state: BudgetState
 
 
 class Piece(NamedTuple):
@@ -101,15 +94,14 @@ class Sifter:
 
     Parameters
     ----------
-    compiled : CompiledLearner
-        The rules.
-    model : LearnedState
-        What they have learned; it is moved.
+    model : Engine
+        The compiled rules, and what they have learned; it is moved.
     workers : int or WorkerEngine
         How many threads score, or an engine whose workers do.
     """
 
-    def __init__(self, compiled: CompiledLearner, model: LearnedState, workers: int | WorkerEngine) -> None:
+    def __init__(self, model: Engine, workers: int | WorkerEngine) -> None:
+        compiled = model.compiled
         self._remote: RemoteScorer | None = None
         if not isinstance(workers, int):
             if not compiled.scores_in_order:

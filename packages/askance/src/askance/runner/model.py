@@ -19,8 +19,8 @@ import numpy as np
 
 from askance.data.encoding.rows import RowFeatures
 from askance.errors import ModelFileError
+from askance.learner.classifier import StreamClassifier
 from askance.learner.files import PIPELINE, read, save
-from askance.learner.stream_classifier import StreamClassifier
 
 LABEL_KINDS = {"i": "int", "u": "int", "f": "float"}
 """What labels are in a stream, by the kind of the array of classes; "text" for others."""

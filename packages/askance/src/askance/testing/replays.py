@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from askance.learner.classifier import StreamClassifier
 from askance.learner.files import load
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import SAVED
-from askance.learner.stream_classifier import StreamClassifier
 from askance.testing.contract import are_equal, expect, labeled_events
 
 CUTS = (0, 1, 7, 60, 61, 160)
@@ -66,7 +66,7 @@ class ReplayResult:
 
 def saved_arrays(clf: StreamClassifier) -> list[np.ndarray]:
     """Copies of what the model has learned."""
-    return [getattr(clf._state, name).copy() for name in SAVED]
+    return [getattr(clf._engine.state, name).copy() for name in SAVED]
 
 
 def play_whole(case: ReplayCase) -> ReplayResult:

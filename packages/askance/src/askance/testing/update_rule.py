@@ -123,16 +123,16 @@ def check_it_touches_the_event_alone(case: ReplayCase) -> None:
     others = np.flatnonzero(x == 0.0)
     for answer in range(case.n_classes):
         plain, poisoned = train(case), train(case)
-        before = plain._state.table[others].copy()
-        poisoned._state.table[others] = np.nan
+        before = plain._engine.state.table[others].copy()
+        poisoned._engine.state.table[others] = np.nan
         plain.tell(x, answer)
         expect(
-            are_equal([plain._state.table[others]], [before]),
+            are_equal([plain._engine.state.table[others]], [before]),
             f"{case.name}: learning changed numbers of features that the event does not have; write to "
             "state.table[event.columns[i], ...] only, or say is_local: ClassVar = False.",
         )
         poisoned.tell(x, answer)
-        poisoned._state.table[others] = before
+        poisoned._engine.state.table[others] = before
         expect(
             are_equal(saved_arrays(plain), saved_arrays(poisoned)),
             f"{case.name}: learning read numbers of features that the event does not have, so that its cost grows with "
@@ -162,10 +162,10 @@ def check_weights_count(case: ReplayCase) -> None:
     clfs = {weight: train(case, update=rule) for weight in (0.001, 1.0)}
     moved = {}
     for weight, clf in clfs.items():
-        before = clf._state.table[:, 0].copy()
+        before = clf._engine.state.table[:, 0].copy()
         for x, answer in zip(X[1::2], y[1::2], strict=True):
             clf.tell(x, (answer + 1) % case.n_classes, weight=weight)
-        moved[weight] = float(np.abs(clf._state.table[:, 0] - before).sum())
+        moved[weight] = float(np.abs(clf._engine.state.table[:, 0] - before).sum())
     expect(
         moved[0.001] < moved[1.0],
         f"{case.name}: an answer of weight 0.001 moved the model as far as one of weight 1; multiply the step by "

@@ -14,7 +14,7 @@ import numpy as np
 
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.rows import FieldError
-from askance.learner.base import NO_TIMES
+from askance.learner.engine import NO_TIMES
 from askance.learner.events import SparseEvents, in_pieces
 from askance.learner.files import to_bytes
 from askance.learner.labels import MISSING

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from askance.errors import InvalidInput, InvalidType
-from askance.learner.base import not_fitted_yet
 from askance.learner.budget import Budget
 from askance.learner.compiled import check_explore
+from askance.learner.engine import not_fitted_yet
 from askance.learner.events import Preparation
 from askance.learner.labels import MISSING
 from askance.learner.make import settings_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance.errors import ModelFileError
-from askance.learner.base import not_fitted_yet
+from askance.learner.engine import not_fitted_yet
 from askance.learner.files import LABEL_SETS, describe, from_bytes, read, revive, save, to_bytes
 from askance.learner.multilabel.classifier import MultiLabelClassifier
 from askance.learner.multilabel.label_sets import check_labels

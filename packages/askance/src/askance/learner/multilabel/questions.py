@@ -22,14 +22,15 @@ import numpy as np
 from askance.compile import specialise
 from askance.errors import IncompatibleRules, InvalidInput
 from askance.learner.budget import Budget
-from askance.learner.compiled import CompiledLearner
+from askance.learner.classifier import StreamClassifier
+from askance.learner.engine import Engine
 from askance.learner.events import MOST_FEATURES, Events, Preparation, in_pieces, room_for
 from askance.learner.labels import MISSING
-from askance.learner.loop import MISTAKES, Block
+from askance.learner.loop import Block
 from askance.learner.multilabel.model_per_label import ModelPerLabel, model_of
 from askance.learner.query import MistakeDrivenMargin
+from askance.learner.reader import Reader
 from askance.learner.rule import UpdateRule
-from askance.learner.stream_classifier import StreamClassifier
 from askance.learner.tickets import PendingEvent
 from askance.learner.trace import Decision
 
@@ -164,10 +165,38 @@ def keeps_numbers_by_feature(update: UpdateRule) -> bool:
     return update.is_local and not update.start(1, 2).extra.size
 
 
+class QuestionReader(Reader):
+    """Questions come checked."""
+
+    def read(
+        self, X: QuestionEvents, y: np.ndarray, classes: object = None, may_be_unlabeled: bool = False
+    ) -> tuple[Events, np.ndarray]:
+        self._clf.make_room(X.width)  # type: ignore[attr-defined]
+        return X, y
+
+    def read_unlabeled(self, X: QuestionEvents) -> QuestionEvents:
+        return X
+
+
+class QuestionEngine(Engine):
+    """A model of the questions about all labels."""
+
+    def _take_back(self, event: PendingEvent, answer: int) -> None:
+        update = self.compiled.update
+        if isinstance(update, ModelPerLabel) and event.columns.size > 1:
+            model = model_of(self.state, int(event.columns[0]))
+            update.update.take_back(model, answer, event.predicted, event.probability)
+
+
 class QuestionLearner(StreamClassifier):
     """Plays questions. Its model is that of all labels, and its budget and tickets count questions."""
 
     _plays_questions: ClassVar[bool] = True
+    _engine_kind: ClassVar = QuestionEngine
+
+    @property
+    def _reader(self) -> Reader:
+        return QuestionReader(self)
 
     def _check_rules(self) -> None:
         super()._check_rules()
@@ -190,58 +219,32 @@ class QuestionLearner(StreamClassifier):
         elif self.n_features_in_ < width:
             self.widen(width)
 
-    def _read(
-        self, X: QuestionEvents, y: np.ndarray, classes: object = None, may_be_unlabeled: bool = False
-    ) -> tuple[Events, np.ndarray]:
-        """Questions come checked."""
-        self.make_room(X.width)
-        return X, y
-
     def ask_all(self, block: Block, when: np.ndarray, explore: Iterable[float | None]) -> list[Decision]:
         """Decide on each question of one event, each with a share of its own that is explored."""
-        compiled = self._compiled_learner()
-        self._refresh_budget_state(compiled)
-        return [
-            self._decide(compiled, question, when, share)
-            for question, share in zip(_one_by_one(block), explore, strict=True)
-        ]
+        engine = self._ready()
+        return [engine.ask(question, when, share) for question, share in zip(_one_by_one(block), explore, strict=True)]
 
     def tell_some(self, block: Block, answers: np.ndarray, weights: np.ndarray) -> None:
         """Learn the answers to questions of one event; MISSING where there is none."""
-        compiled = self._compiled_learner()
+        engine = self._ready()
         for question, answer, weight in zip(_one_by_one(block), answers, weights, strict=True):
             if answer != MISSING:
-                self._budget_state.counts[MISTAKES] += self._learn_one(compiled, question, int(answer), float(weight))
+                engine.tell(question, int(answer), float(weight))
 
     def learn_given(self, questions: QuestionEvents, answers: np.ndarray) -> None:
         """Learn from labels that are given, where they are."""
         self.make_room(questions.width)
-        compiled = self._compiled_learner()
-        weights = (answers != MISSING).astype(np.float64)
-        for which, block in questions.blocks(compiled.preparation):
-            compiled.learn_given(
-                compiled.parameters.update, self._state, self._recent, block, answers[which], weights[which],
-                weights[which],
-            )  # fmt: skip
+        self._ready().learn_given(questions, answers, (answers != MISSING).astype(np.float64))
 
     def reports(self) -> list[Any]:
         """The report of each label's model, where the rule has one."""
         update = self._rules().update
         assert isinstance(update, ModelPerLabel)
-        return [update.update.report(model, self.classes_) for model in update.models(self._state)]  # type: ignore[attr-defined]
-
-    def _take_back(self, compiled: CompiledLearner, event: PendingEvent, answer: int) -> None:
-        update = compiled.update
-        if isinstance(update, ModelPerLabel) and event.columns.size > 1:
-            model = model_of(self._state, int(event.columns[0]))
-            update.update.take_back(model, answer, event.predicted, event.probability)
+        return [update.update.report(model, self.classes_) for model in update.models(self._engine.state)]  # type: ignore[attr-defined]
 
     def scores(self, questions: QuestionEvents) -> tuple[np.ndarray, np.ndarray]:
         """The prediction and the scores of each question."""
-        return self._scores_of(questions)
-
-    def _predict_scores(self, X: QuestionEvents) -> tuple[np.ndarray, np.ndarray]:
-        return self._scores_of(X)
+        return self._ready().scores_of(questions)
 
     @property
     def reads_time(self) -> bool:
