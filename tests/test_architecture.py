@@ -12,8 +12,8 @@ PACKAGES = Path(__file__).parents[1] / "packages"
 ORDERS = {
     "": [
         "errors", "extras", "atomic", "pending", "plural", "spreadsheets", "engines", "brokers",
-        "compile", "evaluate", "data", "learner", "budgets", "drift", "metrics", "quality", "queries", "updates",
-        "adapters", "testing", "runner", "compare", "cli", "__main__",
+        "compile", "evaluate", "data", "learner", "budgets", "drift", "metrics", "quality", "rules", "queries",
+        "updates", "adapters", "testing", "runner", "compare", "cli", "__main__",
     ],
     "evaluate": ["costs", "metrics", "quality", "drift", "calibration"],
     "data": ["missing", "encoding", "generators", "formats", "datasets"],
@@ -27,13 +27,13 @@ def imports_of(path):
     only, or as a name of the package."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "askance":
-            yield from (askance._HOMES.get(alias.name, f"askance.{alias.name}") for alias in node.names)
+            yield from (askance._LAZY_IMPORTS.get(alias.name, f"askance.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("askance."):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("askance."))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "askance":
-            yield askance._HOMES.get(node.attr, f"askance.{node.attr}")
+            yield askance._LAZY_IMPORTS.get(node.attr, f"askance.{node.attr}")
 
 
 def entries_used(path, folder):

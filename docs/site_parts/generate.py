@@ -21,8 +21,9 @@ from site_parts.formulas import QUERIES, UPDATES
 
 API = {
     "askance": "A classifier by name, or from rules; what it decided; model files.",
-    "askance.updates": "How to learn from an answer, and what it takes to write such a rule.",
-    "askance.queries": "The probability of asking, and what it takes to write such a rule.",
+    "askance.updates": "How to learn from an answer.",
+    "askance.queries": "The probability of asking.",
+    "askance.rules": "What it takes to write a rule.",
     "askance.budgets": "How many labels may be bought.",
     "askance.adapters.wrapped": "Any classifier of scikit-learn with `partial_fit`, under our rules and budgets.",
     "askance.adapters.river": "Our classifiers in river, and river's classifiers under our rules and budgets.",

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import askance
 from askance.data.generators import messages
-from askance.queries import QueryRule, positive, share
+from askance.rules import QueryRule, positive, share
 from askance.testing import BrokenContract, check_query_rule
 
 

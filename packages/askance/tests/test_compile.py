@@ -60,7 +60,7 @@ def test_interpreted_kernels_decide_as_compiled_ones(tmp_path):
 OWN_RULE = """
 from dataclasses import dataclass
 from typing import ClassVar
-from askance.updates import Kernels, UpdateRule, linear_margin, positive
+from askance.rules import Kernels, UpdateRule, linear_margin, positive
 from helper_functions import step_for
 from constants import SCALE
 import constants
@@ -205,9 +205,9 @@ def test_an_edit_behind_two_dots_takes_effect(tmp_path):
         import sys
         sys.path.insert(0, sys.argv[1])
         import settings_of_mine
-        from askance import updates
+        import askance.rules
         def rate(parameters, margin, variance, squared_length, tally): return settings_of_mine.inner.RATE
-        class Mine(askance.queries.QueryRule):
+        class Mine(askance.rules.QueryRule):
             probability = staticmethod(rate)
         clf = StreamClassifier(query=Mine(), random_state=0)
         print(json.dumps({"probability": clf.run(X, y).probability[0]}))
@@ -220,7 +220,7 @@ def test_an_edit_behind_two_dots_takes_effect(tmp_path):
 
 def test_a_redefinition_reaches_a_classifier_that_has_begun(tmp_path):
     code = """
-        from askance.updates import Kernels, UpdateRule, add, linear_margin, sign
+        from askance.rules import Kernels, UpdateRule, add, linear_margin, sign
         from typing import ClassVar
         STEP = 1.0
         def step(): return STEP
@@ -246,7 +246,7 @@ def test_a_redefinition_reaches_a_classifier_that_has_begun(tmp_path):
 def test_a_misspelt_name_is_told(tmp_path):
     code = """
         def rate(parameters, margin, variance, squared_length, tally): return marging
-        class Mine(askance.queries.QueryRule):
+        class Mine(askance.rules.QueryRule):
             probability = staticmethod(rate)
         try:
             StreamClassifier(query=Mine()).run(X, y)

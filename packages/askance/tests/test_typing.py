@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import askance
+from askance.learner.presets import AlgorithmName
 
 SLIPS = """\
 import askance
@@ -25,6 +27,8 @@ askance.budgets.Rate(share=0.1)
 askance.updates.Perceptorn()
 askance.queries.Margin(delat=1.0)
 clf.fit([[1.0]], ["a"]).score([[1.0]], ["a"], sample_weigth=[1.0])
+askance.make("atuo", budget=5)
+askance.rules.UpdateRul
 """
 FIRST = 5  # the lines before are right
 
@@ -40,3 +44,22 @@ def test_every_misspelt_name_is_found(tmp_path):
     )  # fmt: skip
     lines = {int(line.split(":")[1]) for line in found.stdout.splitlines() if ": error:" in line}
     assert lines == set(range(FIRST, SLIPS.count("\n") + 1)), found.stdout + found.stderr
+
+
+def test_type_checkers_know_every_algorithm():
+    rows = askance.algorithms()
+    assert list(get_args(AlgorithmName)) == [name for row in rows for name in (row["name"], *row["aliases"])]
+
+
+def test_only_public_names_are_listed():
+    assert set(dir(askance)) == {*askance.__all__, "__version__"}
+    for module in (askance.updates, askance.queries):
+        assert all(name[0].isupper() for name in dir(module))
+
+
+@pytest.mark.parametrize("module", [askance.updates, askance.queries])
+def test_what_rules_are_written_with_is_still_found_where_it_was(module):
+    with pytest.warns(DeprecationWarning, match=f"{module.__name__}.share is askance.rules.share now"):
+        assert module.share is askance.rules.share
+    with pytest.raises(AttributeError, match="no attribute 'no_such_rule'"):
+        module.no_such_rule  # noqa: B018

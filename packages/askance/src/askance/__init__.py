@@ -5,11 +5,10 @@ Importing this package is cheap: what a name needs is imported when the name is 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from askance import budgets, drift, quality, queries, testing, updates
+    from askance import budgets, drift, quality, queries, rules, testing, updates
     from askance.adapters.wrapped import wrap
     from askance.data.encoding.embedding import Embedding
     from askance.learner.estimator import ActiveClassifier
@@ -39,12 +38,13 @@ __all__ = [
     "make_pipeline",
     "quality",
     "queries",
+    "rules",
     "testing",
     "updates",
     "wrap",
 ]
 
-_HOMES = {
+_LAZY_IMPORTS = {
     "ActiveClassifier": "askance.learner.estimator",
     "Decision": "askance.learner.trace",
     "Embedding": "askance.data.encoding.embedding",
@@ -63,10 +63,12 @@ _HOMES = {
 
 if not TYPE_CHECKING:  # a checker would take any misspelt name
 
-    def __getattr__(name: str) -> Any:
-        if name in _HOMES:
-            value = getattr(importlib.import_module(_HOMES[name]), name)
-        elif name in ("budgets", "drift", "quality", "queries", "testing", "updates"):
+    def __getattr__(name: str) -> object:
+        import importlib
+
+        if name in _LAZY_IMPORTS:
+            value = getattr(importlib.import_module(_LAZY_IMPORTS[name]), name)
+        elif name in ("budgets", "drift", "quality", "queries", "rules", "testing", "updates"):
             value = importlib.import_module(f"askance.{name}")
         else:
             raise AttributeError(f"module 'askance' has no attribute {name!r}")
@@ -75,4 +77,4 @@ if not TYPE_CHECKING:  # a checker would take any misspelt name
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return [*__all__, "__version__"]

@@ -275,7 +275,7 @@ def test_dropped_tickets_take_their_events_with_them(cancer):
     for row in X:
         clf.ask(row)
     assert len(clf.pending) == 3
-    assert len(clf._decides._rows) <= 22
+    assert len(clf._decides._rows.waiting) <= 22
     none = askance.wrap(SGDClassifier(), Always(), classes=[0, 1], random_state=0, max_pending=0)
     assert none.ask(X[0]).ticket is None
 

@@ -16,7 +16,7 @@ from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
 from askance.learner.pacing import hurried_share
 from askance.learner.state import Tally
-from askance.queries import QueryRule
+from askance.rules import QueryRule
 
 RULES = ("PEA", "PAA-I", "SEL-ada", "CSPAA(a)", "D-ADA", "D-ADA-I", "SOAL", "SOAL-diag", "OA3-diag", "OAAL",
          "UOAL-entropy", "UOAL-margin", "RPA-I", "PA-I", "MPAA-I", "MD-ADA")  # fmt: skip
@@ -467,7 +467,7 @@ RULES_WITH_SCALES = [rule for name in queries.__all__ if getattr(rule := getattr
 @settings(deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(0.0, 10.0), st.floats(0.0, 100.0), st.floats(1e-6, 1e6))
 def test_the_scales_of_a_rule_multiply_the_odds_of_asking(rule, margin, variance, length, factor):
-    class Update(askance.updates.UpdateRule):
+    class Update(askance.rules.UpdateRule):
         eta, gamma, rho = 0.5, 2.0, 3.0
 
     parameters = rule().parameters(Update())

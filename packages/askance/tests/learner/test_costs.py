@@ -13,7 +13,8 @@ import askance
 from askance.errors import InvalidParameter
 from askance.evaluate.costs import cost_matrix, relative_costs
 from askance.learner.auto.rule import Committee
-from askance.updates import MirrorDescent, finite
+from askance.rules import finite
+from askance.updates import MirrorDescent
 
 NAMES = ["fraud", "ok", "spam"]
 MATRIX = [[0, 9, 5], [1, 0, 1], [2, 1, 0]]

@@ -9,8 +9,8 @@ import pytest
 
 import askance
 from askance.errors import IncompatibleRules, InvalidKernel, InvalidParameter, InvalidType
-from askance.queries import Always, Margin, QueryRule, Variance
-from askance.updates import Kernels, UpdateRule, add, linear_margin, margin_and_variance, positive, sign
+from askance.queries import Always, Margin, Variance
+from askance.rules import Kernels, QueryRule, UpdateRule, add, linear_margin, margin_and_variance, positive, sign
 
 X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [-1.0, 0.5]])
 Y = np.array([1, -1, 1, -1])

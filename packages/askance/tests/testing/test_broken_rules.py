@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from askance.errors import InvalidType
-from askance.queries import QueryRule
+from askance.rules import Kernels, QueryRule, Score, UpdateRule, add, linear_margin, margin_and_variance, positive, sign
 from askance.testing import BrokenContract, check_query_rule, check_update_rule
 from askance.testing.contract import expect, run_checks
-from askance.updates import Kernels, Score, UpdateRule, add, linear_margin, margin_and_variance, positive, sign
 
 
 def faults_of(check, rule):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import thread_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from askance.compare.candidate import Candidate
 from askance.compare.table import Table
 from askance.learner.make import make
+from askance.learner.presets import AlgorithmName
 from askance_papers.along_stream import name_part, play_along
 from askance_papers.outcome import Cell
 from askance_papers.reproduce import Context
@@ -34,8 +35,10 @@ def _seconds(
 ) -> dict[str, float]:
     order = np.random.default_rng(trial).permutation(table.n_events)
     X, y = table.X[order], table.y[order]
-    make(algorithm, **parameters, budget=budget, classes=[0, 1], random_state=trial).run(X[:10], y[:10])  # compiles
-    learner = make(algorithm, **parameters, budget=budget, classes=[0, 1], random_state=trial)
+    make(cast(AlgorithmName, algorithm), **parameters, budget=budget, classes=[0, 1], random_state=trial).run(
+        X[:10], y[:10]
+    )  # compiles
+    learner = make(cast(AlgorithmName, algorithm), **parameters, budget=budget, classes=[0, 1], random_state=trial)
     taken, start, found = 0.0, 0, {}
     for at in ends.tolist():
         began = thread_time()  # others may be at work on this machine

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from askance.compare.candidate import Candidate
 from askance.compare.table import Table
 from askance.learner.make import make
+from askance.learner.presets import AlgorithmName
 from askance_papers.along_stream import name_part, play_along
 from askance_papers.outcome import Cell
 from askance_papers.paper4.empty_rows import empty_rows
@@ -42,7 +43,7 @@ def _curve(
 ) -> dict[str, float]:
     order = np.random.default_rng(trial).permutation(table.n_events)
     y = table.y[order]
-    learner = make(algorithm, **parameters, budget=budget, classes=[0, 1], random_state=trial)
+    learner = make(cast(AlgorithmName, algorithm), **parameters, budget=budget, classes=[0, 1], random_state=trial)
     predicted = learner.run(table.X[order], y).predicted_index.astype(y.dtype)
     right = (predicted == y) & ~empty_rows(table)[order]
     is_positive = y == table.positive

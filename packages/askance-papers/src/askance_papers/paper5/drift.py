@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from askance.data.datasets import Dataset
 from askance.evaluate.metrics import summarise
 from askance.evaluate.metrics.ranking import area
 from askance.learner.make import make
+from askance.learner.presets import AlgorithmName
 from askance_papers.reproduce import Context, prepare
 
 FIRST_DAY = 0.2
@@ -65,7 +66,9 @@ def stream_of(dataset: Dataset) -> EvaluatedStream:
 
 def learner(name: str, seed: int = 0, **parameters: float) -> Any:
     """Algorithm 1 starts from N(0, I); a constant feature is added."""
-    return make(name, prior_variance=1.0, classes=[0, 1], intercept=True, random_state=seed, **parameters)
+    return make(
+        cast(AlgorithmName, name), prior_variance=1.0, classes=[0, 1], intercept=True, random_state=seed, **parameters
+    )
 
 
 def play(stream: EvaluatedStream, name: str, seed: int, order: np.ndarray | None = None, **parameters: float) -> Gains:

@@ -9,12 +9,12 @@ budget, which tosses a coin where ``auto`` goes by its doubt.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from askance.learner import query as q
 from askance.learner.auto import Committee, InverseSquareMargin
 from askance.learner.make import make
-from askance.learner.presets import AUTO, BY_NAME, PRESETS, Preset, find, is_auto, key_of
+from askance.learner.presets import AUTO, BY_NAME, PRESETS, AlgorithmName, Preset, find, is_auto, key_of
 
 if TYPE_CHECKING:
     from askance.learner.estimator import ActiveClassifier
@@ -57,9 +57,9 @@ def build(algorithm: str, **parameters: Any) -> ActiveClassifier:
         return make(AUTO, **parameters).set_params(query=Coin(rate=rate))
     base = _base_of(row.name)
     if base is None:
-        return make(row.name, **parameters)
+        return make(cast(AlgorithmName, row.name), **parameters)
     query = q.Random(**{letter: parameters.pop(letter) for letter in ("rate",) if letter in parameters})
-    clf = make(base, **parameters).set_params(query=query)
+    clf = make(cast(AlgorithmName, base), **parameters).set_params(query=query)
     clf._check_rules()
     return clf
 

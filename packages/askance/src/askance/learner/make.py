@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from askance.errors import InvalidParameter
-from askance.learner.presets import RuleParameters, find, is_auto
+from askance.learner.presets import AlgorithmName, RuleParameters, find, is_auto
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.update import RandomFourier
 
@@ -47,14 +47,15 @@ KERNEL = {"components": "components", "bandwidth": "bandwidth", "length": "lengt
 """What goes with ``kernel="rbf"``, and what ``RandomFourier`` calls it."""
 
 
-def make(name: str, **parameters: Unpack[MakeParameters]) -> ActiveClassifier:
+def make(name: AlgorithmName, **parameters: Unpack[MakeParameters]) -> ActiveClassifier:
     """A classifier by the name of its algorithm.
 
     Parameters
     ----------
     name : str
         A name or alias of ``askance.algorithms()``, in whatever case ("soal_diag" is SOAL-diag); or "auto", which needs
-        a budget and chooses everything else as the stream goes.
+        a budget and chooses everything else as the stream goes. Type checkers know the names as they are spelled there;
+        ``typing.cast`` one that a program finds elsewhere.
     **parameters
         The algorithm's own parameters, by the papers' letters (``C``, ``delta``, ``eta``, ...); those of
         ``ActiveClassifier``, such as ``budget``, ``classes`` and ``random_state``; and, where the name does not settle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from askance.errors import InvalidType, UnknownAlgorithm
 from askance.learner import query as q
@@ -18,6 +18,18 @@ PAPERS = {
     4: "Zhang et al.: Online Adaptive Asymmetric Active Learning with Limited Budgets (2019)",
     5: "Chu et al.: Unbiased Online Active Learning in Data Streams (2011)",
 }
+
+
+AlgorithmName: TypeAlias = Literal[
+    "auto", "PE", "PA", "PA-I", "PA-II", "CW-diag", "PAUM", "CPA", "RPE", "RPA", "RPA-I", "RPA-II", "CSRND", "PEA",
+    "LEPE", "APE", "SEL-ada", "SEL-2nd", "ASOP", "SOP", "SOP-diag", "PAA", "PAA-I", "APAI", "PAA-II", "APAII",
+    "CSPAA", "CSOAL", "CSPAA(a)", "MRPE", "MRPA", "MRPA-I", "MRPA-II", "MPEA", "MPAA", "MPAA-I", "MPAA-II", "DA",
+    "R-ADA", "M-ADA", "D-ADA", "D-ADA-I", "MD", "R-AMD", "M-AMD", "D-AMD", "D-AMD-I", "MDA", "MR-ADA", "MM-ADA",
+    "MD-ADA", "MD-ADA-I", "MMD", "MR-AMD", "MM-AMD", "MD-AMD", "MD-AMD-I", "SOL", "SORL", "SOAL-M", "SOAL",
+    "SOL-diag", "SORL-diag", "SOAL-M-diag", "SOAL-diag", "SOAL-AUC", "OAAL", "SOAL-CS", "OA3", "OA3-diag", "SOA3",
+    "SSOA3", "UOAL-entropy", "UOAL-margin", "UOAL-random", "BOAL-entropy", "BOAL-margin", "BOAL-random",
+]  # fmt: skip
+"""The names and aliases of all algorithms, for type checkers, which find a misspelt one."""
 
 
 class Preset(NamedTuple):
@@ -55,7 +67,12 @@ class Preset(NamedTuple):
 
 
 def preset(
-    name: str, paper: int, update: type[UpdateRule], query: type[QueryRule], *aliases: str, **fixed: Any
+    name: AlgorithmName,
+    paper: int,
+    update: type[UpdateRule],
+    query: type[QueryRule],
+    *aliases: AlgorithmName,
+    **fixed: Any,
 ) -> Preset:
     return Preset(name, paper, update, query, aliases, fixed)
 
@@ -188,7 +205,7 @@ def key_of(name: str) -> str:
 BY_NAME = {key_of(name): row for row in PRESETS for name in (row.name, *row.aliases)}
 
 
-AUTO = "auto"
+AUTO: Literal["auto"] = "auto"
 """The name of the classifier that needs a budget and nothing else (see ``auto``); it comes from no paper."""
 
 
