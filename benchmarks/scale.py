@@ -21,11 +21,12 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import askance
+import askance.learner.engine
 from askance.budgets import Rate
 from askance.compare import Sweep, worker_pool
 from askance.compare.play import warm_up
 from askance.engines import make_engine
-from askance.learner import run_stream, sifting
+from askance.learner import delayed_updates
 from askance.runner import run, run_file
 from askance.runner.algorithm_spec import AlgorithmSpec
 from askance.runner.read_ahead import read_ahead
@@ -116,15 +117,15 @@ def play_rounds(algorithm: str, X: Any, y: np.ndarray, rule: float | None, seed:
     """The predictions of one play; a rule of None learns at once."""
     options: dict[str, Any] = {} if algorithm == "auto" else {"intercept": True, "normalize": "l2"}
     clf = askance.make(algorithm, budget=0.05, classes=np.unique(y), random_state=seed, **options)
-    usual = sifting.round_size
+    usual = delayed_updates.round_size
     if rule is not None:
-        sifting.round_size = (
-            (lambda seen: int(rule)) if rule > 1 else (lambda seen: max(1, min(sifting.MOST, int(rule * seen))))
+        delayed_updates.round_size = (
+            (lambda seen: int(rule)) if rule > 1 else (lambda seen: max(1, min(delayed_updates.MOST, int(rule * seen))))
         )
     try:
         return clf.run(X, y, workers=None if rule is None else 1).predicted
     finally:
-        sifting.round_size = usual
+        delayed_updates.round_size = usual
 
 
 def some_of(name: str, most: int) -> tuple[Any, np.ndarray]:
@@ -147,18 +148,18 @@ def dense_stream(n_events: int, n_features: int, rng: np.random.Generator) -> tu
     return rng.normal(size=(2, n_features))[y] + n_features**0.5 * rng.normal(size=(n_events, n_features)), y
 
 
-class Clocked(sifting.Sifter):
-    """A sifter that notes the processor time of its three steps."""
+class Clocked(delayed_updates.DelayedUpdates):
+    """Delayed updates that note the processor time of its three steps."""
 
     spent: ClassVar[Counter[str]] = Counter()
 
     def _score(self, *arguments: Any) -> None:
         self._clock("score", super()._score, *arguments)
 
-    def _decide(self, piece: sifting.Piece, decide: Callable[..., None]) -> None:
+    def _decide(self, piece: delayed_updates.Piece, decide: Callable[..., None]) -> None:
         self._clock("decide", super()._decide, piece, decide)
 
-    def _learn(self, piece: sifting.Piece) -> None:
+    def _learn(self, piece: delayed_updates.Piece) -> None:
         self._clock("learn", super()._learn, piece)
 
     def _clock(self, name: str, step: Callable[..., None], *arguments: Any) -> None:
@@ -169,7 +170,7 @@ class Clocked(sifting.Sifter):
 
 def measure_sifting(repeats: int) -> None:
     """Processor time per event of the plain loop and of the steps of sifting, and what follows for W workers."""
-    run_stream.Sifter = Clocked  # type: ignore[misc]
+    askance.learner.engine.DelayedUpdates = Clocked  # type: ignore[misc]
     print("| stream | algorithm | labels | at once, us | score | decide | learn | rest | W = 2 | 8 | 64 |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     rng = np.random.default_rng(0)

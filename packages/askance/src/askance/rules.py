@@ -7,10 +7,8 @@ import warnings
 from typing import Any
 
 from askance.compile import no_inline
-from askance.learner.diagonal import margin_and_variance
-from askance.learner.prototypes import best_of
 from askance.learner.rule import Kernel, Kernels, QueryRule, UpdateRule, finite, positive, share, whole
-from askance.learner.sparse import add, dot, linear_margin, side, sign, squared_norm
+from askance.learner.sparse import add, best_of, dot, linear_margin, margin_and_variance, side, sign, squared_norm
 from askance.learner.state import Event, Score, State
 
 __all__ = [

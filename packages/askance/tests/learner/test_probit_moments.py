@@ -17,8 +17,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import erfcx, log_ndtr
 
 import askance
-from askance.learner.diagonal import VARIANCE, margin_and_variance
-from askance.learner.sparse import WEIGHT
+from askance.learner.sparse import VARIANCE, WEIGHT, margin_and_variance
 from askance.learner.state import Event
 from askance.learner.update.probit import Probit, hazard, learn_moments
 

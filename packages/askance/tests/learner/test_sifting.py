@@ -1,4 +1,4 @@
-"""Sifting: for any number of workers the result of ask, and of tell at the end of each round, bit for bit."""
+"""Delayed updates: for any number of workers the result of ask, and of tell at the end of each round, bit for bit."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ from tests.engines.in_this_process import InThisProcess, posix
 import askance
 from askance.engines import make_engine
 from askance.errors import InvalidParameter
-from askance.learner import sifting
+from askance.learner import delayed_updates
+from askance.learner.delayed_updates import round_size
 from askance.learner.events import read_events
 from askance.learner.loop import Record
-from askance.learner.sifting import round_size
 from askance.learner.state import SAVED
 
 N_EVENTS = 900
@@ -96,8 +96,8 @@ def compare(make, X, y, times=None):
 
 @pytest.fixture(autouse=True)
 def _threads(monkeypatch):
-    monkeypatch.setattr(sifting, "WORTH_SENDING", 0.0)  # even for the smallest round
-    monkeypatch.setattr(sifting, "SHARE", 0.1)  # and larger rounds than usual: more is late
+    monkeypatch.setattr(delayed_updates, "WORTH_SENDING", 0.0)  # even for the smallest round
+    monkeypatch.setattr(delayed_updates, "SHARE", 0.1)  # and larger rounds than usual: more is late
 
 
 SOME = ["PAA-I", "SOAL", "OA3-diag", "MPAA-I", "UOAL-entropy"]
@@ -110,7 +110,7 @@ EVERY = [pytest.param(name, marks=() if name in SOME else pytest.mark.prove) for
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_rule_is_sifted_as_it_asks_and_is_told(name):
+def test_every_rule_updates_late_as_it_asks_and_is_told(name):
     X, y = stream(4 if name in oracle.MULTI_CLASS else 2, n_events=300)
     compare(lambda: askance.make(name, classes=np.unique(y[~np.isnan(y)]), n_features=7, random_state=3), X, y)
 
@@ -125,7 +125,7 @@ def test_every_budget_is_kept(name, budget):
     compare(lambda: askance.make(name, classes=classes, n_features=7, **options), X, y, times)
 
 
-def test_dense_rows_that_are_converted_block_by_block_are_sifted_alike(monkeypatch):
+def test_dense_rows_that_are_converted_block_by_block_are_updated_alike(monkeypatch):
     monkeypatch.setattr("askance.learner.events.BLOCK_ENTRIES", 100)
     X, y = stream()
     compare(lambda: askance.make("SOAL", classes=[0, 1], n_features=7, random_state=0, budget=0.2), X.toarray(), y)
@@ -144,7 +144,7 @@ def test_rounds_go_on_in_the_next_call():
 
 @pytest.mark.parametrize("name", ["PAA-I", "SOAL", "MPAA-I", "UOAL-entropy"])
 def test_an_engine_scores_as_threads_do_whoever_of_its_workers_is_killed(name, monkeypatch):
-    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)  # send even the smallest round
+    monkeypatch.setattr("askance.learner.delayed_updates.OVERHEAD", -1.0)  # send even the smallest round
     X, y = stream(3 if name == "MPAA-I" else 2)
     options = {"classes": np.unique(y[~np.isnan(y)]), "n_features": 7, "random_state": 2, "budget": 0.2}
     scored, truth = (askance.make(name, **options) for _ in "ab")
@@ -156,7 +156,7 @@ def test_an_engine_scores_as_threads_do_whoever_of_its_workers_is_killed(name, m
 
 @posix
 def test_processes_that_score_and_are_killed_change_nothing(monkeypatch):
-    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)
+    monkeypatch.setattr("askance.learner.delayed_updates.OVERHEAD", -1.0)
     X, y = stream(n_events=150)
     scored, truth = (askance.make("SOAL", classes=[0, 1], n_features=7, random_state=2) for _ in "ab")
     engine = make_engine("local", 2)
@@ -206,7 +206,7 @@ def test_workers_that_cannot_be_are_refused(workers):
 
 @pytest.mark.parametrize("budget", [0.1, 60, "9 per 100 s"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_auto_is_sifted_as_it_asks_and_is_told(n_classes, budget):
+def test_auto_updates_late_as_it_asks_and_is_told(n_classes, budget):
     X, y = stream(n_classes, n_events=500)
     times = np.arange(500) * 1.0 if isinstance(budget, str) else None
     options = {"budget": BUDGETS["period"] if times is not None else budget, "n_features": 7, "random_state": 3}
@@ -214,7 +214,7 @@ def test_auto_is_sifted_as_it_asks_and_is_told(n_classes, budget):
 
 
 @pytest.mark.parametrize("name", ["SOAL-diag", "PAA-I"])
-def test_a_curved_rule_is_sifted_as_it_asks_and_is_told(name):
+def test_a_curved_rule_updates_late_as_it_asks_and_is_told(name):
     X, y = stream(2, n_events=400)
     options = {"kernel": "rbf", "components": 16, "budget": 0.1, "n_features": 7, "random_state": 3}
     compare(lambda: askance.make(name, classes=[0.0, 1.0], **options), X, y, None)
@@ -222,14 +222,14 @@ def test_a_curved_rule_is_sifted_as_it_asks_and_is_told(name):
 
 def test_the_report_of_auto_is_that_of_late_answers():
     X, y = stream(n_events=400)
-    told, sifted = (askance.make("auto", classes=[0.0, 1.0], n_features=7, budget=0.1, random_state=0) for _ in "ab")
+    told, late = (askance.make("auto", classes=[0.0, 1.0], n_features=7, budget=0.1, random_state=0) for _ in "ab")
     in_rounds(told, X, y)
-    sifted.run(X, y, workers=2)
-    assert str(sifted.report()) == str(told.report())
+    late.run(X, y, workers=2)
+    assert str(late.report()) == str(told.report())
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_to_score_changes_no_model_that_is_sifted(name):
+def test_to_score_changes_no_model_that_is_updated_late(name):
     X, y = stream(4 if name in oracle.MULTI_CLASS else 2, n_events=200)
     clf = askance.make(name, random_state=0)
     trace = clf.run(X, y)

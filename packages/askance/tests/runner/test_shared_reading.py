@@ -17,7 +17,7 @@ from askance.data import open_stream
 from askance.data.formats import pieces
 from askance.engines import local, make_engine
 from askance.errors import AskanceError, BadLine, InvalidInput
-from askance.learner.sifting import round_size
+from askance.learner.delayed_updates import round_size
 from askance.runner import run_file
 from askance.runner.algorithm_spec import AlgorithmSpec
 from askance.runner.model import Model
@@ -242,7 +242,7 @@ def test_a_cluster_makes_the_same_model_even_if_workers_are_killed(name, tmp_pat
 
     assert saved(source, tmp_path, engine=engine, progress=kill_one) == alone
     assert not victims
-    monkeypatch.setattr("askance.learner.remote_scoring.OVERHEAD", -1.0)  # now they score, too
+    monkeypatch.setattr("askance.learner.delayed_updates.OVERHEAD", -1.0)  # now they score, too
     with open_stream(source) as stream:
         batch = next(iter(stream))
     scored, truth = (SPEC.make([0, 1]) for _ in "ab")

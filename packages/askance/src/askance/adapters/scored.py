@@ -25,13 +25,13 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 from askance.data.encoding.table import RawRows, is_table, no_label
 from askance.errors import IncompatibleRules, InvalidInput, InvalidParameter, InvalidType
 from askance.learner.classifier import StreamClassifier
+from askance.learner.delayed_updates import Piece
 from askance.learner.engine import Engine, not_fitted_yet
 from askance.learner.labels import encode_one
 from askance.learner.loop import Block
 from askance.learner.progress import ProgressBar
 from askance.learner.reader import as_several
 from askance.learner.rule import Kernels, QueryRule, UpdateRule
-from askance.learner.sifting import Piece
 from askance.learner.state import Event, Score, State
 from askance.learner.trace import Decision, Trace
 
@@ -175,14 +175,14 @@ class ScoredEngine(Engine):
         self.model, self.rows = model, rows
         self.unused = self.rng.bit_generator.state
 
-    def _play(self, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
+    def _run_pieces(self, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
         began, place, weighted = perf_counter(), 0, self.compiled.weighted
         for piece in pieces:
             for t in range(len(piece)):
                 row = self.rows.row_at(place)
                 self.hold(row)
                 event = piece.part(t, t + 1)
-                super()._play(iter((event,)), bar)
+                super()._run_pieces(iter((event,)), bar)
                 if event.record.asked[0]:
                     weight = 1.0 / event.record.probability.item() if weighted else 1.0
                     self.model.learn(row, event.answers.item(), weight)

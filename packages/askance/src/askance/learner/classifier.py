@@ -25,6 +25,7 @@ from askance.evaluate.calibration.windowed import calibrate
 from askance.learner.budget import Budget
 from askance.learner.budget_state import StreamPace, move_time, stream_pace
 from askance.learner.compiled import Combination, RuleSettings, check_explore
+from askance.learner.delayed_updates import check_workers
 from askance.learner.engine import NO_TIMES, Engine, not_fitted_yet
 from askance.learner.events import MOST_FEATURES, fill_gaps
 from askance.learner.group import Decisions
@@ -34,7 +35,6 @@ from askance.learner.progress import ProgressBar
 from askance.learner.reader import Reader, as_several, length_of
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.shards import batches_of, name_label
-from askance.learner.sifting import check_workers
 from askance.learner.tickets import Tickets
 from askance.learner.trace import Decision, Trace
 

@@ -146,7 +146,7 @@ class CompiledLearner:
         self.predict_block = specialise(loop.predict_block, predicting)
         self._asking = asking
         self._rules, self._n_classes = rules, n_classes
-        self._kernels = kernels, rules.query.probability
+        self._update_kernels, self._probability = kernels, rules.query.probability
         self._references: list[Reference | FunctionParts] = []
         if not all(map(is_ours, asking.values())):
             self._references = references(loop.play, asking)
@@ -195,7 +195,7 @@ class CompiledLearner:
     @property
     def scores_in_order(self) -> bool:
         """Whether to score an event moves what the next one is scored by, so that none can be scored side by side."""
-        return bool(self.update.watches_events and (self.keeps_variance or self._kernels[0].watch is not None))
+        return bool(self.update.watches_events and (self.keeps_variance or self._update_kernels.watch is not None))
 
     def remember_source(self, settings: RuleSettings) -> None:
         """Keep the parameters that this learner was compiled from: by identity and, for rules, by value."""
@@ -215,5 +215,5 @@ class CompiledLearner:
     def _is_current(self) -> bool:
         """Whether a user's kernels, and what they refer to, are still those that were compiled: they may be edited."""
         update, query = self._rules.update, self._rules.query
-        same_kernels = (update.kernels(self._n_classes), query.probability) == self._kernels
-        return same_kernels and not any(reference.is_stale for reference in self._references)
+        is_same = update.kernels(self._n_classes) == self._update_kernels and query.probability == self._probability
+        return is_same and not any(reference.is_stale for reference in self._references)

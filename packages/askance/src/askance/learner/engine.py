@@ -18,7 +18,8 @@ from askance.evaluate.calibration.windowed import keep_margins
 from askance.learner.budget import Budget
 from askance.learner.budget_state import Constraint, is_budget_state
 from askance.learner.compiled import Combination, CompiledLearner, RuleSettings
-from askance.learner.events import Events, SparseEvents, in_pieces
+from askance.learner.delayed_updates import DelayedUpdates, Piece
+from askance.learner.events import Events, SparseEvents, in_pieces, read_one
 from askance.learner.group import Decisions, Exploring
 from askance.learner.labels import MISSING, encode_one
 from askance.learner.loop import (
@@ -31,10 +32,8 @@ from askance.learner.loop import (
     Record,
 )
 from askance.learner.model_fields import MODEL_FIELDS
-from askance.learner.one_event import read_one
 from askance.learner.progress import ProgressBar
 from askance.learner.shared_seed import warn_of_shared_seed
-from askance.learner.sifting import Piece, Sifter
 from askance.learner.state import State
 from askance.learner.tickets import PendingEvent, Tickets
 from askance.learner.trace import Decision, Trace
@@ -148,7 +147,7 @@ class Engine:
             )
             for which, block in (blocks if bar is None else in_pieces(blocks, bar.events_at_once(n)))
         )
-        seconds = self._play(pieces, bar) if workers is None else Sifter(self, workers).play(pieces, bar)
+        seconds = self._run_pieces(pieces, bar) if workers is None else DelayedUpdates(self, workers).run(pieces, bar)
         if workers is None and self.state.scores.size == 1:
             bought = np.flatnonzero(record.asked)
             keep_margins(self.recent, record.margin[bought], truth[bought], record.probability[bought])
@@ -167,7 +166,7 @@ class Engine:
             probabilistic=compiled.probabilistic,
         )
 
-    def _play(self, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
+    def _run_pieces(self, pieces: Iterator[Piece], bar: ProgressBar | None) -> float:
         """Run pieces of a stream one event after the other, and return the seconds of the loop."""
         compiled, seconds = self.compiled, 0.0
         for piece in pieces:

@@ -20,10 +20,19 @@ from askance.data.missing import MissingValues
 from askance.errors import DataWarning, InvalidInput, InvalidParameter
 from askance.learner.budget import Budget
 from askance.learner.engine import NO_TIMES
-from askance.learner.events import Events, Preparation, is_sparse, numbers, read_events, shorten
+from askance.learner.events import (
+    Events,
+    Preparation,
+    is_pair,
+    is_sparse,
+    numbers,
+    read_events,
+    read_one,
+    shorten,
+    width_of_one,
+)
 from askance.learner.labels import MISSING, check_kinds, distinct_known_labels, distinct_labels, encode, select_known
 from askance.learner.loop import Block
-from askance.learner.one_event import is_pair, read_one, width_of_one
 from askance.learner.state import room_for
 from askance.plural import format_count
 

@@ -16,7 +16,7 @@ import numpy as np
 from askance.errors import DataWarning
 
 LOOKED_AT = 4096  # events at the beginning of a call
-ENOUGH = 20  # of a class
+LEAST_EVENTS = 20  # of a class
 TOO_FAR = 8.0  # standard deviations: by chance once in 10^15 calls
 
 
@@ -25,7 +25,7 @@ def warn_of_shared_seed(truth: np.ndarray, uniforms: np.ndarray, random_state: A
     known = truth[:LOOKED_AT] >= 0
     labels, numbers = truth[:LOOKED_AT][known], uniforms[:LOOKED_AT][known]
     counts, sums = np.bincount(labels), np.bincount(labels, numbers)
-    is_enough = counts >= ENOUGH
+    is_enough = counts >= LEAST_EVENTS
     off = np.abs(sums - 0.5 * counts)[is_enough] / np.sqrt(counts[is_enough] / 12.0)
     if np.any(off > TOO_FAR):
         from askance.learner.reader import frames_of_ours

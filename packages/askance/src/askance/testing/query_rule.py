@@ -12,8 +12,7 @@ import numpy as np
 from askance.learner.rule import QueryRule, UpdateRule, reads_parameter
 from askance.learner.state import Tally
 from askance.learner.update import AsymmetricAdaptiveDiagonal, PassiveAggressive1
-from askance.testing.contract import check_parameters, expect, instance_of, run_checks
-from askance.testing.replays import REPLAYS, ReplayCase
+from askance.testing.contract import REPLAYS, ReplayCase, check_parameters, expect, instance_of, run_checks
 
 MARGINS = (0.0, 1e-12, 0.01, 0.5, 1.0, 3.0, 1e3, 1e9)
 VARIANCES = (0.0, 1e-9, 0.3, 1.0, 1e6)

@@ -9,8 +9,16 @@ import numpy as np
 
 from askance.learner.query import Margin, Variance
 from askance.learner.rule import QueryRule, UpdateRule
-from askance.testing.contract import are_equal, check_parameters, expect, instance_of, run_checks
-from askance.testing.replays import REPLAYS, ReplayCase, saved_arrays
+from askance.testing.contract import (
+    REPLAYS,
+    ReplayCase,
+    are_equal,
+    check_parameters,
+    expect,
+    instance_of,
+    run_checks,
+    saved_arrays,
+)
 
 BETTER_THAN_CHANCE = 0.15
 """How much better than a guess a rule must be on a stream that a linear model learns without a mistake."""

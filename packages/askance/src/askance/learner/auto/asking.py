@@ -24,7 +24,7 @@ from askance.compile import no_inline
 from askance.learner.auto.classes import class_weight
 from askance.learner.auto.layout import LATELY, SUMS, view_counts, view_head, view_settings
 from askance.learner.auto.views import STANDARD, view_event
-from askance.learner.prototypes import best_except
+from askance.learner.sparse import best_except
 
 NEARLY = 0.005
 FACTORS = (sqrt(2.0), sqrt(5.0), sqrt(11.0))

@@ -44,8 +44,7 @@ from askance.learner.auto.layout import (
     view_trust,
 )
 from askance.learner.auto.members import initial_variance, own_state
-from askance.learner.diagonal import VARIANCE
-from askance.learner.sparse import WEIGHT
+from askance.learner.sparse import VARIANCE, WEIGHT
 
 SHIFT = 0.5
 ALARM = 10.0

@@ -55,8 +55,7 @@ from askance.learner.auto.report_counts import (
     predicted_then,
 )
 from askance.learner.auto.views import fill_views, update_statistics, view_event
-from askance.learner.prototypes import best_except, judge
-from askance.learner.sparse import dot, side
+from askance.learner.sparse import best_except, dot, judge, side
 from askance.learner.state import Score
 
 USUAL = 2000.0  # events that s_i looks back on

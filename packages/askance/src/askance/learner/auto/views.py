@@ -25,7 +25,7 @@ from math import log, sqrt
 import numpy as np
 
 from askance.learner.auto.layout import view_head
-from askance.learner.moments import LONG, standardise, update_moments
+from askance.learner.fourier import LONG, standardise, update_moments
 from askance.learner.sparse import column_at, squared_norm
 from askance.learner.state import Event
 
@@ -38,8 +38,9 @@ WORK_ROWS = 8
 
 
 def update_statistics(state, event):
-    """Update the statistics, the last two numbers of each feature, by an event: mean and variance (see ``moments``) or,
-    with more features, t_k += 1 and the sum of squares += x_k^2 for the features that the event has."""
+    """Update the statistics, the last two numbers of each feature, by an event: mean and variance (see
+    ``learner.fourier``) or, with more features, t_k += 1 and the sum of squares += x_k^2 for the features that the
+    event has."""
     table = state.table
     head = view_head(state)
     head.watched += 1.0

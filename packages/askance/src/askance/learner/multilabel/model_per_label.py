@@ -16,8 +16,7 @@ import numpy as np
 
 from askance.compile import no_inline
 from askance.errors import ModelFileError
-from askance.learner.rule import Kernel, Kernels, UpdateRule, whole
-from askance.learner.rule_around import RuleAround
+from askance.learner.rule import Kernel, Kernels, RuleAround, UpdateRule, whole
 from askance.learner.state import SAVED, Event, State
 from askance.learner.update import PassiveAggressive1
 

@@ -29,9 +29,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.learner.prototypes import best_except, best_of, hinge_loss, judge
 from askance.learner.rule import Kernels, UpdateRule, positive, share
-from askance.learner.sparse import WEIGHT, column_at, linear_margin, side, sign
+from askance.learner.sparse import WEIGHT, best_except, best_of, column_at, hinge_loss, judge, linear_margin, side, sign
 from askance.learner.state import Score, State
 
 __all__ = ["DualAveraging", "MirrorDescent"]

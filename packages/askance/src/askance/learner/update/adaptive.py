@@ -38,9 +38,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from askance.learner.covariance import PRODUCT, inflate_covariance, multiply, quadratic_form, shrink, start_covariance
-from askance.learner.diagonal import VARIANCE, forget_variances, inflate_diagonal, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, positive, share
-from askance.learner.sparse import WEIGHT, dot, linear_margin, side, sign
+from askance.learner.sparse import (
+    VARIANCE,
+    WEIGHT,
+    dot,
+    forget_variances,
+    inflate_diagonal,
+    linear_margin,
+    margin_and_variance,
+    side,
+    sign,
+    variance_of,
+)
 from askance.learner.state import Score, State
 
 __all__ = [

@@ -23,9 +23,17 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import ClassVar
 
-from askance.learner.diagonal import VARIANCE, forget_variances, inflate_diagonal, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, positive, share
-from askance.learner.sparse import WEIGHT, linear_margin, sign
+from askance.learner.sparse import (
+    VARIANCE,
+    WEIGHT,
+    forget_variances,
+    inflate_diagonal,
+    linear_margin,
+    margin_and_variance,
+    sign,
+    variance_of,
+)
 from askance.learner.state import State
 
 __all__ = ["ConfidenceWeighted"]

@@ -1,6 +1,6 @@
 """Any update rule, on random Fourier features of the event: the kernel form of a linear rule.
 
-The event is standardised by the stream so far (see ``moments``), and becomes D cosines and a constant (see
+The event is standardised by the stream so far (see ``learner.fourier``), and becomes D cosines and a constant (see
 ``fourier``), which the rule within takes for the event. Every event of the stream enters the statistics, asked or not,
 until the budget allows no further label; so does every given one.
 
@@ -18,11 +18,9 @@ import numpy as np
 
 from askance.compile import no_inline
 from askance.errors import IncompatibleRules, InvalidInput, InvalidType, NoFeatureWeights
-from askance.learner.fourier import draw_frequencies, fill_curves
+from askance.learner.fourier import LONG, draw_frequencies, fill_curves, standardise, update_moments
 from askance.learner.loop import length
-from askance.learner.moments import LONG, standardise, update_moments
-from askance.learner.rule import Kernel, Kernels, UpdateRule, parameter, positive, whole
-from askance.learner.rule_around import RuleAround
+from askance.learner.rule import Kernel, Kernels, RuleAround, UpdateRule, parameter, positive, whole
 from askance.learner.state import Event, State, declare_record, fresh_state
 from askance.learner.update.passive_aggressive import PassiveAggressive1
 

@@ -36,9 +36,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from askance.errors import ModelFileError
-from askance.learner.diagonal import VARIANCE, margin_and_variance
 from askance.learner.rule import Kernels, parameter, positive
-from askance.learner.sparse import WEIGHT, dot, side, sign
+from askance.learner.sparse import VARIANCE, WEIGHT, dot, margin_and_variance, side, sign
 from askance.learner.state import Score, State, fresh_state
 from askance.learner.update.adaptive import DiagonalCovariance
 

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
-from askance.learner.prototypes import best_except, best_of, hinge_loss, move_apart
 from askance.learner.rule import Kernels, UpdateRule, positive
-from askance.learner.sparse import add, linear_margin, sign, squared_norm
+from askance.learner.sparse import add, best_except, best_of, hinge_loss, linear_margin, move_apart, sign, squared_norm
 
 __all__ = [
     "CostSensitivePassiveAggressive",

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from askance.learner.prototypes import best_of, move_apart
 from askance.learner.rule import Kernels, UpdateRule, finite, positive
-from askance.learner.sparse import add, linear_margin, sign
+from askance.learner.sparse import add, best_of, linear_margin, move_apart, sign
 
 __all__ = ["Perceptron", "UnevenMarginPerceptron"]
 

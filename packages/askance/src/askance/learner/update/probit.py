@@ -56,9 +56,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance.learner.covariance import PRODUCT, inflate_covariance, multiply, shrink, start_covariance
-from askance.learner.diagonal import VARIANCE, inflate_diagonal, margin_and_variance, variance_of
 from askance.learner.rule import Kernels, UpdateRule, parameter, positive, share
-from askance.learner.sparse import WEIGHT, column_at, side, sign
+from askance.learner.sparse import (
+    VARIANCE,
+    WEIGHT,
+    column_at,
+    inflate_diagonal,
+    margin_and_variance,
+    side,
+    sign,
+    variance_of,
+)
 from askance.learner.state import Event, Score, State, fresh_state
 from askance.learner.update.adaptive import margin_and_full_variance
 

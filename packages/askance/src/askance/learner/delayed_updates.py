@@ -1,4 +1,4 @@
-"""Sifting: the events of a round are scored side by side, and one learner decides on them in the stream's order.
+"""Delayed updates: the events of a round are scored side by side, one learner decides on them in the stream's order.
 
 Para-active learning (Agarwal, Bottou, Dudik and Langford, 2013). In a round nothing is learned, so that its events can
 be scored by any number of workers, with the model as it was when the round began. The learner then tosses the coins and
@@ -8,8 +8,9 @@ event of a round, and ``tell`` with its answers afterwards, bit for bit, whateve
 A round is SHARE of the events seen before it, at least one and at most MOST: an answer is never late by more than a
 hundredth of the stream so far. Models are never averaged; probabilities stay honest, for they depend on the past alone.
 
-The workers are threads: compiled code holds no lock, and nothing has to be sent. Those of an engine get the model and
-their events (``remote_scoring``), if that is expected to take less time.
+The workers are threads: compiled code holds no lock, and nothing has to be sent. Those of an engine, which may be on
+other machines, get the model once a round and their events, if that is expected to take less time. What a killed worker
+had to score is scored here.
 
 A rule that keeps statistics of every event that it scores (``auto``) is scored and decided on in one pass, by the
 learner: the score of an event depends on the events before it. What workers can do for it is to read (``playing``).
@@ -17,8 +18,10 @@ learner: the score of an event depends on the events before it. What workers can
 
 from __future__ import annotations
 
+import functools
+import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,9 +31,10 @@ from askance.engines import WorkerEngine
 from askance.engines.local import cores
 from askance.errors import InvalidParameter
 from askance.learner.budget import LIMITED
+from askance.learner.compiled import CompiledLearner
 from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, UNLABELED, Block, Record
 from askance.learner.progress import ProgressBar
-from askance.learner.remote_scoring import RemoteScorer, task_of
+from askance.learner.state import State
 
 if TYPE_CHECKING:
     from askance.learner.engine import Engine
@@ -89,8 +93,8 @@ def share_out(pieces: list[Piece], workers: int) -> list[list[Piece]]:
     ]
 
 
-class Sifter:
-    """Plays pieces of a stream in rounds.
+class DelayedUpdates:
+    """Runs pieces of a stream in rounds.
 
     Parameters
     ----------
@@ -116,8 +120,8 @@ class Sifter:
         ]
         self._seconds_per_event = 0.0
 
-    def play(self, pieces: Iterator[Piece], bar: ProgressBar | None = None) -> float:
-        """Play pieces of a stream, and return the seconds that it took. The last round ends with the last piece."""
+    def run(self, pieces: Iterator[Piece], bar: ProgressBar | None = None) -> float:
+        """Run pieces of a stream, and return the seconds that it took. The last round ends with the last piece."""
         began = perf_counter()
         waiting: list[Piece] = []
         missing = round_size(self._seen)
@@ -129,16 +133,16 @@ class Sifter:
                     waiting.append(piece.part(first, last))
                     missing, first = missing - (last - first), last
                     if missing == 0:
-                        self._play_round(waiting, threads, bar)
+                        self._run_round(waiting, threads, bar)
                         waiting, missing = [], round_size(self._seen)
-            self._play_round(waiting, threads, bar)
+            self._run_round(waiting, threads, bar)
         return perf_counter() - began
 
     @property
     def _seen(self) -> int:
         return int(self._model.budget_state.counts[SEEN])
 
-    def _play_round(self, pieces: list[Piece], threads: ThreadPoolExecutor, bar: ProgressBar | None) -> None:
+    def _run_round(self, pieces: list[Piece], threads: ThreadPoolExecutor, bar: ProgressBar | None) -> None:
         """Score the events, decide on them in order, then learn the answers in order."""
         if self._compiled.scores_in_order:
             decide = self._compiled.play
@@ -230,3 +234,109 @@ class Sifter:
         if not self._compiled.scores_in_order:
             return [(0, len(piece))]
         return [(t, t + 1) for t in np.flatnonzero(piece.record.asked).tolist()]
+
+
+# --- workers that may be on other machines ---------------------------------------------------------------
+
+
+OVERHEAD = 0.05  # seconds that a round on an engine takes beside scoring, and what its model takes on its way:
+BYTES_PER_SECOND = 2e8
+
+
+class ScoringTask(NamedTuple):
+    """Some events in a row, and what is known of each."""
+
+    block: Block
+    answers: np.ndarray
+
+
+class Scores(NamedTuple):
+    """What ``score_block`` leaves in a record."""
+
+    predicted: np.ndarray
+    margin: np.ndarray
+    variance: np.ndarray
+    probability: np.ndarray
+
+
+class RemoteScorer:
+    """The workers of an engine, for the events of a round.
+
+    Parameters
+    ----------
+    engine : WorkerEngine
+        Who scores.
+    compiled : CompiledLearner
+        The rules.
+    """
+
+    def __init__(self, engine: WorkerEngine, compiled: CompiledLearner) -> None:
+        self._engine = engine
+        try:
+            self._rules = pickle.dumps(compiled.source)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            raise InvalidParameter(
+                "these rules cannot be sent to other processes; define them in a module, or give a number of workers."
+            ) from None
+
+    @property
+    def count(self) -> int:
+        """How many workers there are."""
+        return self._engine.count
+
+    def is_worth_it(self, seconds: float, state: State) -> bool:
+        """Whether to send events that would take so long to score here."""
+        on_its_way = OVERHEAD + sum(array.nbytes for array in state) / BYTES_PER_SECOND
+        return self._engine.count > 1 and seconds > 2.0 * on_its_way
+
+    def score(self, state: State, is_spent: bool, shares: list[list[ScoringTask]]) -> list[list[Scores] | None]:
+        """The scores of the events of each share; None for one whose worker was killed."""
+        handle = self._engine.put(tuple(state))
+        futures = [self._submit(handle, is_spent, tasks) for tasks in shares]
+        found = [self._result(future) for future in futures]
+        self._engine.free(handle)
+        return found
+
+    def _submit(self, handle: Any, is_spent: bool, tasks: list[ScoringTask]) -> Future[Any] | None:
+        try:
+            return self._engine.submit(score_tasks, handle, self._rules, is_spent, tasks)
+        except self._engine.losses:  # a worker was killed just now
+            return None
+
+    def _result(self, future: Future[Any] | None) -> list[Scores] | None:
+        try:
+            scores: list[Scores] | None = None if future is None else future.result()
+        except self._engine.losses:
+            return None
+        return scores
+
+
+def task_of(block: Block, answers: np.ndarray) -> ScoringTask:
+    """Events without the rest of the block that they are a part of."""
+    first, last = int(block.starts[0]), int(block.starts[-1])
+    trimmed = Block(block.starts - block.starts[0], block.columns[first:last], block.values[first:last])
+    return ScoringTask(trimmed, answers)
+
+
+# --- in a worker -----------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=2)
+def _compile(rules: bytes) -> CompiledLearner:
+    return CompiledLearner(*pickle.loads(rules))
+
+
+def score_tasks(state: Any, rules: bytes, is_spent: bool, tasks: list[ScoringTask]) -> list[Scores]:
+    """Score some events by a model that was sent."""
+    compiled = _compile(rules)
+    own = State(*(np.array(array) for array in state))  # what is mapped into the memory cannot be written to
+    found = []
+    for block, answers in tasks:
+        n = len(answers)
+        variance = np.empty(n if compiled.keeps_variance else 0)
+        flags = np.empty(n, np.bool_)
+        record = Record(np.empty(n, np.int32), np.empty(n), variance, np.empty(n), flags, flags)
+        block = Block(*(np.array(array) for array in block))
+        compiled.score_block(compiled.parameters.update, own, block, np.array(answers), is_spent, record)
+        found.append(Scores(record.predicted, record.margin, record.variance, record.probability))
+    return found
