@@ -78,7 +78,7 @@ class Start(NamedTuple):
         clf.fields = clf.na_values = None
         clf.classes, clf.classes_ = self.classes, np.array(self.classes)
         clf.budget, clf.max_pending, clf.max_pending_age = self.budget(asking), 0, None
-        clf._terms = clf._rules().budget.constraints_key()
+        clf._constraints = clf._rules().budget.constraints_key()
         for field in MODEL_FIELDS:
             if field.attribute in ANEW:
                 setattr(clf, field.attribute, field.begin(clf))

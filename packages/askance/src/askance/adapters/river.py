@@ -487,6 +487,10 @@ class OpenStream(ScoredStream):
         self.classes_ = np.empty(len(labels), object)
         self.classes_[:] = labels
         self.model.classes = labels
+        asked = self._budget_state.asked_by_class
+        more = max(0, len(labels) - len(asked))
+        self._budget_state = self._budget_state._replace(asked_by_class=np.pad(asked, (0, more)))
+        self.__dict__.pop("_compiled", None)  # a budget by predicted class has a ceiling for each
 
 
 def takes_weights(classifier: Any) -> bool:

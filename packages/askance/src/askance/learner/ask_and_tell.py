@@ -217,9 +217,14 @@ class AskTellClassifier(RawActiveClassifier):
         """For how many events the label was asked."""
         return int(self._budget_state.counts[ASKED]) if hasattr(self, "_budget_state") else 0
 
+    @property
+    def _labels_asked_by_class(self) -> list[int]:
+        """For how many events predicted as each class the label was asked."""
+        return self._budget_state.asked_by_class.tolist() if hasattr(self, "_budget_state") else []
+
     def _set_labels_asked(self, asked: int) -> Self:
         """Set how many labels were really asked, if that differs from what was decided here, as when a stream is played
-        again for which another model asked. Budgets go by this number."""
+        again for which another model asked. Budgets go by this number, those by predicted class by the decisions."""
         if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 0 <= asked <= self.events_seen_:
             most = f"{self.events_seen_:,}, the events seen"
             raise InvalidInput(f"the number of labels asked for is a whole one from 0 to {most}, got {asked!r}.")

@@ -20,7 +20,7 @@ from askance.learner.compiled import Combination, CompiledLearner, combine
 from askance.learner.events import MOST_FEATURES, Events, Preparation, fill_gaps, read_events
 from askance.learner.labels import MISSING, check_kinds, distinct_known_labels, distinct_labels, encode, select_known
 from askance.learner.loop import NOT_GIVEN, Block, BudgetState, Record
-from askance.learner.model_fields import MODEL_FIELDS
+from askance.learner.model_fields import MODEL_FIELDS, no_labels_asked
 from askance.learner.one_event import read_one, width_of_one
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.state import State
@@ -28,7 +28,7 @@ from askance.learner.tickets import Tickets
 from askance.plural import format_count
 
 BEGUN_WITH = (
-    "_state", "_initial_layout", "_rng", "_terms", "_single_event", "_compiled", "_features", "classes_",
+    "_state", "_initial_layout", "_rng", "_constraints", "_single_event", "_compiled", "_features", "classes_",
     "n_features_in_", "feature_names_in_",
 )  # fmt: skip
 """What a model is made of before it has any of its ``MODEL_FIELDS``."""
@@ -46,7 +46,7 @@ class BaseActiveClassifier:
     _recent: np.ndarray
     _initial_layout: tuple[Any, ...]
     _budget_state: BudgetState
-    _terms: list[Constraint]
+    _constraints: list[Constraint]
     _tickets: Tickets
     _rng: np.random.Generator
     _single_event: tuple[Record, np.ndarray, np.ndarray]
@@ -147,18 +147,18 @@ class BaseActiveClassifier:
 
     def _refresh_budget_state(self, compiled: CompiledLearner) -> None:
         """Replace the budget state if the budget has changed."""
-        if compiled.constraints_key is not self._terms:
+        if compiled.constraints_key is not self._constraints:
             self._budget_state = self._budget_state._replace(
                 budget=self._budget_state_for(compiled.budget, compiled.constraints_key)
             )
-            self._terms = compiled.constraints_key
+            self._constraints = compiled.constraints_key
 
     def _budget_state_for(self, budget: Budget, constraints_key: list[Constraint]) -> np.ndarray:
         """The state for a budget with these constraints. If they are new, what the old state knows is carried over."""
         return (
             self._budget_state.budget
-            if constraints_key == self._terms
-            else budget.budget_state(self._budget_state.budget, self._terms)
+            if constraints_key == self._constraints
+            else budget.budget_state(self._budget_state.budget, self._constraints)
         )
 
     @staticmethod
@@ -193,7 +193,7 @@ class BaseActiveClassifier:
         self._initial_layout = self._layout(rules, len(classes))
         self._rng = self._generator()
         self._state = state
-        self._terms = rules.budget.constraints_key()
+        self._constraints = rules.budget.constraints_key()
         self.classes_ = classes
         self.n_features_in_ = n_features
         for field in MODEL_FIELDS:
@@ -395,12 +395,16 @@ class BaseActiveClassifier:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if hasattr(self, "_state"):
+            if "_terms" in state:  # its name up to 0.2
+                self._constraints = self.__dict__.pop("_terms")
             self._single_event = _allocate_single()
             self._state = _writable(self._state)
             for field in MODEL_FIELDS:
                 kept = hasattr(self, field.attribute)
                 setattr(self, field.attribute, _writable(getattr(self, field.attribute)) if kept else field.begin(self))
-            if not is_budget_state(self._budget_state.budget, len(self._terms)):
+            if len(self._budget_state.asked_by_class) < len(self.classes_):  # labels were not counted by class
+                self._budget_state = self._budget_state._replace(asked_by_class=no_labels_asked(self))
+            if not is_budget_state(self._budget_state.budget, len(self._constraints)):
                 raise ModelFileError(
                     "this pickle is of an earlier askance, whose budget kept other numbers; train it again, and "
                     "keep it by save, whose files later versions read."

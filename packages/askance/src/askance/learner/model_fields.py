@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from askance.evaluate.calibration.windowed import no_answers, trim_answers
-from askance.learner.loop import BudgetState
+from askance.learner.budget_state import name_budget_state, restore_by_name
+from askance.learner.loop import COUNTS, BudgetState
 from askance.learner.tickets import Tickets
 from askance.learner.upgrades import OLDEST, STEPS
 
@@ -38,18 +39,28 @@ class ModelField(NamedTuple):
 
 
 def begin_budget_state(clf: BaseActiveClassifier) -> BudgetState:
-    return BudgetState(np.zeros(3, np.int64), clf._rules().budget.budget_state())
+    return BudgetState(np.zeros(3, np.int64), clf._rules().budget.budget_state(), no_labels_asked(clf))
+
+
+def no_labels_asked(clf: BaseActiveClassifier) -> np.ndarray:
+    """As many zeros as there are classes."""
+    return np.zeros(len(clf.classes_), np.int64)
 
 
 def budget_arrays(clf: BaseActiveClassifier) -> Arrays:
     budget = clf._rules().budget  # which may be another than at the last event
     kept = clf._budget_state_for(budget, budget.constraints_key())
-    return {"counts": clf._budget_state.counts, "account": kept}
+    return {
+        "counts": clf._budget_state.counts.view(COUNTS),
+        "asked_by_class": clf._budget_state.asked_by_class,
+        "budget_state": name_budget_state(kept),
+    }
 
 
 def restore_budget_state(clf: BaseActiveClassifier, arrays: Arrays) -> None:
-    clf._budget_state.counts[...] = arrays["counts"]
-    clf._budget_state.budget[...] = arrays["account"]
+    restore_by_name(clf._budget_state.counts.view(COUNTS), arrays["counts"])
+    restore_by_name(clf._budget_state.asked_by_class, arrays["asked_by_class"])
+    restore_by_name(name_budget_state(clf._budget_state.budget), arrays["budget_state"])
 
 
 def restore_answers(clf: BaseActiveClassifier, arrays: Arrays) -> None:
@@ -69,7 +80,7 @@ MODEL_FIELDS = (
         restore_answers,
         since=7,
     ),
-    # events seen, labels asked, mistakes; and what the budget remembers
+    # events seen, labels asked, mistakes; labels asked by predicted class; and what the budget remembers
     ModelField("_budget_state", begin_budget_state, budget_arrays, restore_budget_state),
     # the questions that wait for their answers
     ModelField("_tickets", lambda clf: Tickets(), lambda clf: clf._tickets.arrays(), restore_tickets),

@@ -240,7 +240,7 @@ class StreamClassifier(PlayingClassifier):
         """Set the clock of the events, such as back if it was ahead: budgets by time go on from ``time``. ``asked``
         maps the length of a period, in seconds, to the labels asked in the one that ``time`` lies in."""
         if hasattr(self, "_budget_state") and self._pace is not None:
-            move_time(self._budget_state.budget, self._terms, time, asked, int(self._budget_state.counts[ASKED]))
+            move_time(self._budget_state.budget, self._constraints, time, asked, int(self._budget_state.counts[ASKED]))
         return self
 
     @property
