@@ -110,7 +110,7 @@ def play_preset(
 ) -> Played:
     """One preset on one order of a set."""
     events = stream(name, preparation, order, n)
-    budget = askance.budgets.Rate(rate, burst=BURST, hurry=True)  # as ``auto`` has it
+    budget = askance.budgets.Rate(rate, burst=BURST, front_load=True)  # as ``auto`` has it
     clf = askance.make(
         preset, **parameters, budget=budget, classes=np.unique(whole(name)[1]), intercept=True, random_state=order
     )

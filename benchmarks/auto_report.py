@@ -56,7 +56,7 @@ HEAD = """
 Written by `python -m benchmarks.auto`. Balanced accuracy (the mean recall of the classes) over all events, each
 predicted before it was asked, in points, with the accuracy behind it where there are two numbers; {sets} real sets, the
 first {events} events of each of {orders} random orders (streams with an order of their own: stretches of it). Everybody
-may ask for the same share of the events with the same head start, `Rate(r, burst=40, hurry=True)` (river and
+may ask for the same share of the events with the same head start, `Rate(r, burst=40, front_load=True)` (river and
 scikit-activeml get its 40 labels at once); the number of labels that `auto` really bought is in brackets.
 
 The others played fewer orders ({fewer}). Compared are those that both played.

@@ -18,16 +18,30 @@ from askance_live.engine.scheme_changes import SchemeChange
 from askance_live.engine.stored_settings import stored_model
 from askance_live.problems import StartError
 
-FIRST = {"power": 2.0, "audit_growth": 20.0, "hurry": False, "budget_hurry": False, "novelty": False, "centred": 512}
-NOW = {"power": 3.0, "audit_growth": 30.0, "hurry": True, "budget_hurry": True, "novelty": True, "centred": 800}
+FIRST = {
+    "power": 2.0,
+    "audit_growth": 20.0,
+    "front_load": False,
+    "budget_front_load": False,
+    "novelty": False,
+    "centred": 512,
+}
+NOW = {
+    "power": 3.0,
+    "audit_growth": 30.0,
+    "front_load": True,
+    "budget_front_load": True,
+    "novelty": True,
+    "centred": 800,
+}
 
 
 def asking_of(clf):
     """What editions differ in."""
     update = getattr(clf.update, "update", clf.update)  # of label sets: that of each label
     return {
-        "power": clf.query.power, "audit_growth": update.audit_growth, "hurry": update.hurry,
-        "budget_hurry": clf.budget.hurry, "novelty": update.novelty, "centred": update.centred,
+        "power": clf.query.power, "audit_growth": update.audit_growth, "front_load": update.front_load,
+        "budget_front_load": clf.budget.front_load, "novelty": update.novelty, "centred": update.centred,
     }  # fmt: skip
 
 

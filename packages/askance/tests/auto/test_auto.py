@@ -365,13 +365,13 @@ def test_the_promise_of_a_rate_is_kept_at_every_event(rate):
 
 
 def test_a_share_is_a_rate_with_a_head_start_and_other_budgets_stay_as_they_are():
-    assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0, hurry=True)
-    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02, burst=20.0, hurry=True)
-    assert askance.make("auto", budget=Rate(0.02, burst=5)).budget == Rate(0.02, burst=5, hurry=True)
+    assert askance.make("auto", budget=0.02).budget == Rate(0.02, burst=40.0, front_load=True)
+    assert askance.make("auto", budget=Rate(0.02)).budget == Rate(0.02, burst=20.0, front_load=True)
+    assert askance.make("auto", budget=Rate(0.02, burst=5)).budget == Rate(0.02, burst=5, front_load=True)
     assert askance.make("auto", budget=Fixed(30)).budget == DecayingRate(30)
     both = Fixed(30) & PerPeriod(5, "1d")
     assert askance.make("auto", budget=both).budget == both
-    assert askance.make("auto", budget=Rate(0.02) & 30).budget == Rate(0.02, hurry=True) & 30
+    assert askance.make("auto", budget=Rate(0.02) & 30).budget == Rate(0.02, front_load=True) & 30
     assert askance.make("auto").budget is None
 
 
@@ -413,7 +413,7 @@ def test_a_budget_that_is_set_within_a_stream_is_spread_from_there_on():
 def test_numbers_of_numpy_are_budgets_like_those_of_python():
     assert askance.make("auto", budget=np.int64(500)).budget == DecayingRate(500)
     share = askance.make("auto", budget=np.float32(0.25)).budget
-    assert share == Rate(0.25, burst=40.0, hurry=True)
+    assert share == Rate(0.25, burst=40.0, front_load=True)
     assert type(share.r) is float
 
 

@@ -109,8 +109,8 @@ def test_settings_are_checked_by_name() -> None:
         (Fixed(9) & PerPeriod(5), "at most 9 labels and at most 5 labels a day"),
     ],
 )
-def test_a_budget_is_said_in_words(budget: Budget, words: str) -> None:
-    assert budget.in_words() == words
+def test_a_budget_describes_itself(budget: Budget, words: str) -> None:
+    assert budget.describe() == words
 
 
 def test_no_limit_is_no_budget() -> None:

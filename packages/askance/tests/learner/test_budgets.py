@@ -14,7 +14,7 @@ import askance
 from askance import queries
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
-from askance.learner.pacing import hurried_share
+from askance.learner.pacing import front_loaded_share
 from askance.learner.state import Tally
 from askance.rules import QueryRule
 
@@ -73,7 +73,7 @@ def test_the_weights_of_the_asked_events_add_up_to_the_events(name, stream):
 @pytest.mark.parametrize(
     "budget",
     [
-        Rate(0.1), Rate(0.02, burst=40, hurry=True), Rate(0.1, burst=40) & Fixed(300), PerPeriod(150, "1d"),
+        Rate(0.1), Rate(0.02, burst=40, front_load=True), Rate(0.1, burst=40) & Fixed(300), PerPeriod(150, "1d"),
         PerPeriod(9, "1h", carry=True) & Rate(0.3),
     ],
 )  # fmt: skip
@@ -102,15 +102,15 @@ def test_calls_of_any_size_and_asking_one_by_one_decide_the_same(name, budget):
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 1000), rate=st.sampled_from([0.005, 0.05, 0.3, 0.9, 1.0]),
-    burst=st.sampled_from([0, 1, 12, 80]), hurry=st.booleans(),
+    burst=st.sampled_from([0, 1, 12, 80]), front_load=st.booleans(),
 )  # fmt: skip
-def test_the_ceiling_holds_on_any_stream(seed, rate, burst, hurry):
+def test_the_ceiling_holds_on_any_stream(seed, rate, burst, front_load):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 3000))
     X = rng.normal(size=(n, 3)) * rng.choice([1e-6, 1.0, 1e6], size=(n, 1))
     X[rng.random(n) < 0.3] = 0.0
     y = rng.integers(0, 2, n)
-    budget = Rate(rate, burst=burst, hurry=hurry)
+    budget = Rate(rate, burst=burst, front_load=front_load)
     trace = askance.make("SOAL-diag", budget=budget, classes=[0, 1], random_state=seed).run(X, y)
     assert (np.cumsum(trace.asked) <= allowed(rate, n, burst)).all()
 
@@ -125,19 +125,21 @@ def test_a_head_start_is_spent_at_once_where_answers_surprise_and_kept_where_the
     rng = np.random.default_rng(seed)
     X, dice = rng.normal(size=(4000, 5)), rng.integers(0, 10, 4000)
 
-    def events_needed(name, X, y, classes, burst=40, hurry=True):
-        clf = askance.make(name, budget=Rate(0.01, burst=burst, hurry=hurry), classes=classes, random_state=seed)
+    def events_needed(name, X, y, classes, burst=40, front_load=True):
+        clf = askance.make(
+            name, budget=Rate(0.01, burst=burst, front_load=front_load), classes=classes, random_state=seed
+        )
         return events_until(clf.run(X, y).asked, 28)
 
     assert events_needed("MPAA-I", X, dice, range(10)) < 120
     assert events_needed("PAA-I", np.abs(X), np.zeros(len(X), int), [0, 1]) > 200  # right after one answer
-    assert events_needed("MPAA-I", X, dice, range(10), hurry=False) > 200
+    assert events_needed("MPAA-I", X, dice, range(10), front_load=False) > 200
     assert events_needed("MPAA-I", X, dice, range(10), burst=10) > 1000  # no head start
 
 
 def test_a_head_start_waits_for_answers():
     X = np.random.default_rng(0).normal(size=(1000, 5))
-    clf = askance.make("MPAA-I", budget=Rate(0.01, burst=40, hurry=True), classes=range(10), random_state=0)
+    clf = askance.make("MPAA-I", budget=Rate(0.01, burst=40, front_load=True), classes=range(10), random_state=0)
     asked = [clf.ask(x).asked for x in X]
     assert events_until(asked, 28) > 200
     assert (np.cumsum(asked) <= allowed(0.01, len(X), 40)).all()
@@ -157,7 +159,7 @@ def test_a_head_start_waits_for_answers():
 def test_the_head_start_is_as_written(burst, asked, before, mistakes, wanted):
     since = type("Since", (), {"asked_before": before})
     constraint = type("Constraint", (), {"burst": burst})
-    assert hurried_share(constraint, since, Tally(1000, asked, mistakes)) == pytest.approx(wanted, rel=1e-12)
+    assert front_loaded_share(constraint, since, Tally(1000, asked, mistakes)) == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("carry", [False, True])
@@ -253,7 +255,7 @@ def test_a_saved_budget_goes_on(tmp_path, stream):
     [
         (lambda: Rate(0.0), r"Rate: r must be in \(0, 1\], got 0"),
         (lambda: Rate(500), r"To allow 500 labels in total use budget=500"),
-        (lambda: Rate(0.1, hurry=40), "Rate: hurry must be True or False, got 40"),
+        (lambda: Rate(0.1, front_load=40), "Rate: front_load must be True or False, got 40"),
         (lambda: Rate(0.1, burst=-1), "burst must be a finite number of 0 or more"),
         (lambda: PerPeriod(10, "1y"), 'period must be a time such as "1d"'),
         (lambda: PerPeriod(0, "1d"), "n must be a whole number of 1 or more"),

@@ -24,7 +24,7 @@ class Edition(NamedTuple):
 
 BEFORE_ALL = -1
 """That of 0.1, which no store names: stores from then lack what later ones say of themselves (``stored_model``)."""
-OLD = {"audit_growth": 20.0, "hurry": False, "novelty": False, "centred": 512}
+OLD = {"audit_growth": 20.0, "front_load": False, "novelty": False, "centred": 512}
 CAPPED = {"max_variance_ratio": 1.0}
 EDITIONS = {
     BEFORE_ALL: Edition(

@@ -475,6 +475,10 @@ class OpenEngine(ScoredEngine):
         self.classes = np.empty(len(labels), object)
         self.classes[:] = labels
         self.model.classes = labels
+        asked = self.budget_state.asked_by_class
+        more = max(0, len(labels) - len(asked))
+        self.budget_state = self.budget_state._replace(asked_by_class=np.pad(asked, (0, more)))
+        self.__dict__.pop("compiled", None)  # a budget by predicted class has a ceiling for each
 
 
 class OpenStream(ScoredStream):

@@ -81,13 +81,13 @@ class Rehearsal:
     def rehearse(self, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which events would be asked, and with which probability; nothing is counted, and no random number used up."""
         stream = self._stream
-        numbers, counts = stream._engine.rng.bit_generator.state, stream._engine.budget_state.counts.copy()
-        paced = stream._engine.budget_state.budget.copy()
+        numbers, kept = stream._engine.rng.bit_generator.state, [array.copy() for array in stream._engine.budget_state]
         try:
             return self._decide(margins)
         finally:
             stream._engine.rng.bit_generator.state = numbers
-            stream._engine.budget_state.counts[:], stream._engine.budget_state.budget[:] = counts, paced
+            for array, before in zip(stream._engine.budget_state, kept, strict=True):
+                array[:] = before
 
     def count(self, margins: np.ndarray, n_queried: int) -> None:
         """Count events, and how many of their labels were really asked."""
@@ -108,6 +108,10 @@ def budget_of(budget: Any) -> Budget:
     found = Rate(1.0) if isinstance(budget, float) and budget == 1.0 else as_budget(budget)
     if found.reads_time:
         raise InvalidParameter(f"{found!r} needs the time of each event, which a strategy here lacks.")
+    if found.reads_prediction:
+        raise InvalidParameter(
+            f"{found!r} needs the predicted class of each event, which a strategy here lacks; use a number or a share."
+        )
     return found
 
 

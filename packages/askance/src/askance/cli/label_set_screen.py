@@ -38,7 +38,7 @@ def rows(outcome: LabelSetResult, by_clock: float) -> Iterator[tuple[str, str | 
     """Its lines."""
     found, clf = outcome.summary(), outcome.classifier
     letters = ", ".join(f"{letter}={value}" for letter, value in outcome.algorithm["parameters"].items())
-    limit = "" if clf.budget is None else f", {as_budget(clf.budget).in_words()}"
+    limit = "" if clf.budget is None else f", {as_budget(clf.budget).describe()}"
     budget = limit.replace("events", "questions").replace("labels", "answers")
     columns = format_count(outcome.features, "column")
     yield "stream", f"{outcome.name}: {format_count(found['events'], 'event')}, {columns}"

@@ -80,7 +80,7 @@ def rows(outcome: RunResult, weighted: Sequence[str], by_clock: float) -> Iterat
     found, clf, about = outcome.summary(), outcome.model.classifier, outcome.model.about
     classes = outcome.totals.classes.tolist()
     letters = ", ".join(_set(letter, value) for letter, value in about["parameters"].items())
-    budget = "" if clf.budget is None else f", {as_budget(clf.budget).in_words()}"
+    budget = "" if clf.budget is None else f", {as_budget(clf.budget).describe()}"
     columns = "1 column" if outcome.features == 1 else f"{outcome.features:,} columns"
     yield "stream", f"{outcome.name}: {format_count(found['events'], 'event')}, {columns}"
     if outcome.unlabeled:
@@ -195,7 +195,7 @@ def format_estimates(quality: Any, name: str, title: str, is_exploring: bool) ->
 
 def is_spent(clf: Any) -> bool:
     """Whether a fixed number of labels was bought in full."""
-    return bool(clf.labels_asked_ >= as_budget(clf.budget).most_in_all() > 0)
+    return bool(clf.labels_asked_ >= as_budget(clf.budget).max_labels() > 0)
 
 
 def remarks(outcome: RunResult) -> Iterator[str]:

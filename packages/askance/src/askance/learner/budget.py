@@ -13,7 +13,7 @@ from askance.learner import pacing
 from askance.learner.budget_state import Constraint, carry_over, fresh_budget_state
 from askance.learner.rule import Kernel, Parameterised, parameter, share, whole
 
-__all__ = ["Both", "Budget", "Fixed", "PerPeriod", "Rate", "Unlimited"]
+__all__ = ["Both", "Budget", "Fixed", "PerPeriod", "PerPredictedClass", "Rate", "Unlimited"]
 
 
 class Pacing(NamedTuple):
@@ -43,47 +43,72 @@ BY_TIME = Pacing(pacing.resume, pacing.suspend, pacing.due_after_events_or_time,
 
 @dataclass
 class Budget(Parameterised):
-    """How many labels may be bought, and how they are spread over the stream. ``a & b`` keeps both constraints."""
+    """How many labels may be bought, and how they are spread over the stream. ``a & b`` keeps both constraints.
 
-    kernels: ClassVar[Pacing] = LIMITED
+    A kind of budget is a dataclass that says its ``constraints``, or by the prediction its ``class_ceilings``, and
+    describes itself. All else follows from these."""
+
     reads_time: ClassVar[bool] = False
     """Whether every event must come with its time."""
-    sets_pace: ClassVar[bool] = False
-    """Whether it steers the query rule, rather than setting a limit alone."""
+    reads_prediction: ClassVar[bool] = False
+    """Whether it has ``class_ceilings``."""
+
+    def constraints(self) -> list[Constraint]:
+        """What limits the labels by the events and the time so far; all of them hold."""
+        return []
+
+    def class_ceilings(self, classes: np.ndarray) -> np.ndarray:
+        """How many labels may ever be asked of the events that are predicted as each of these classes; empty if that is
+        not limited."""
+        return np.zeros(0, np.int64)
+
+    def describe(self) -> str:
+        """The budget as people say it."""
+        return str(self)
+
+    def with_front_load(self) -> Budget:
+        """The same budget, with the burst of every share spent early."""
+        return self
+
+    @property
+    def sets_pace(self) -> bool:
+        """Whether it steers the query rule, rather than setting limits alone."""
+        return any(constraint.share > 0.0 or constraint.period > 0.0 for constraint in self.constraints())
+
+    @property
+    def kernels(self) -> Pacing:
+        """The compiled half."""
+        if not self.sets_pace:
+            return LIMITED
+        return BY_TIME if self.reads_time else BY_EVENTS
 
     def parameters(self) -> np.ndarray:
-        """The float vector the kernels see: the fields in their order."""
-        return np.array([float(getattr(self, field.name)) for field in self._fields()])
+        """The float vector that the kernels see: the constraints, one after the other."""
+        return np.array(self.constraints(), np.float64).ravel()
 
     def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
         """What the kernels keep from event to event. ``old`` is the state of the budget that this one replaces, and
         ``before`` are that budget's constraints."""
-        return np.zeros(0)
-
-    def constraints(self) -> list[Constraint]:
-        """The budget's constraints; all of them hold."""
-        raise InvalidType(f"{type(self).__name__} cannot be combined with other budgets.")
+        if not self.sets_pace:
+            return np.zeros(0)
+        constraints = self.constraints()
+        budget_state = fresh_budget_state(len(constraints))
+        if old is not None and before is not None:
+            carry_over(budget_state, constraints, old, before)
+        return budget_state
 
     def constraints_key(self) -> list[Constraint]:
         """The constraints for which a budget state is valid; a budget with others needs a new one."""
-        return []
+        return self.constraints() if self.sets_pace else []
 
-    def least_share(self) -> float:
+    def min_rate(self) -> float:
         """The smallest share of the events among the constraints; ``explore`` must stay below it. Infinite if there is
         none."""
-        return inf
+        return min((constraint.share for constraint in self.constraints() if constraint.share > 0.0), default=inf)
 
-    def most_in_all(self) -> float:
+    def max_labels(self) -> float:
         """The labels that may ever be asked; infinite if there is no such number."""
-        return inf
-
-    def hurried(self) -> Budget:
-        """The same budget, with the burst of every share in a hurry."""
-        return self
-
-    def in_words(self) -> str:
-        """The budget as people say it."""
-        return str(self)
+        return min((constraint.limit for constraint in self.constraints() if constraint.period == 0.0), default=inf)
 
     def __and__(self, other: Any) -> Budget:
         return Both(self, as_budget(other))
@@ -96,14 +121,8 @@ class Budget(Parameterised):
 class Unlimited(Budget):
     """No limit: the query rule alone decides."""
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         return "no limit"
-
-    def parameters(self) -> np.ndarray:
-        return np.array([inf])
-
-    def constraints(self) -> list[Constraint]:
-        return []
 
 
 @dataclass
@@ -118,44 +137,46 @@ class Fixed(Budget):
 
     n: int = whole(0, least=0)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         return f"at most {self.n:,} labels"
-
-    def most_in_all(self) -> float:
-        return float(self.n)
 
     def constraints(self) -> list[Constraint]:
         return [Constraint(limit=float(self.n))]
 
 
-class Paced(Budget):
-    """A budget that spreads its labels over the stream by steering the query rule's scale (see ``pacing``)."""
+@dataclass
+class PerPredictedClass(Budget):
+    """At most ``n`` labels of the events that are predicted as each class.
 
-    kernels: ClassVar = BY_EVENTS
-    sets_pace: ClassVar[bool] = True
+    An event whose predicted class has had its labels is not asked, not even at random: its ask probability is 0.
+    Together with a rate or a number a period, the labels go to the events of the other classes. All labels asked since
+    the first event count, for the class that was predicted when they were asked.
 
-    def parameters(self) -> np.ndarray:
-        return np.array(self.constraints()).ravel()
+    Parameters
+    ----------
+    n : int
+        The number of labels per predicted class.
 
-    def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
-        constraints = self.constraints()
-        budget_state = fresh_budget_state(len(constraints))
-        if old is not None and before is not None:
-            carry_over(budget_state, constraints, old, before)
-        return budget_state
+    Examples
+    --------
+    >>> import askance
+    >>> budget = askance.budgets.Rate(0.02) & askance.budgets.PerPredictedClass(100)
+    >>> clf = askance.make("SOAL-diag", budget=budget)
+    """
 
-    def constraints_key(self) -> list[Constraint]:
-        return self.constraints()
+    n: int = whole(0, least=0)
 
-    def most_in_all(self) -> float:
-        return min((constraint.limit for constraint in self.constraints() if constraint.period == 0.0), default=inf)
+    reads_prediction: ClassVar = True
 
-    def least_share(self) -> float:
-        return min((constraint.share for constraint in self.constraints() if constraint.share > 0.0), default=inf)
+    def describe(self) -> str:
+        return f"at most {self.n:,} labels of each predicted class"
+
+    def class_ceilings(self, classes: np.ndarray) -> np.ndarray:
+        return np.full(len(classes), self.n, np.int64)
 
 
 @dataclass
-class Rate(Paced):
+class Rate(Budget):
     """A share ``r`` of the events: never more, and hardly less.
 
     After n events at most ``max(r n, burst + 0.96 r n)`` labels were asked: a few more than ``r n`` at the beginning,
@@ -168,9 +189,9 @@ class Rate(Paced):
         The share of events to ask for, in (0, 1].
     burst : float, default 10
         How many labels may be asked ahead of the rate at the beginning.
-    hurry : bool, default False
+    front_load : bool, default False
         Whether a burst of more than 10 labels is spent within some hundred events, as long as half of the answers or
-        more are not as predicted, instead of over the first ``10 / r`` events. ``auto`` is always in a hurry.
+        more are not as predicted, instead of over the first ``10 / r`` events. ``auto`` always does so.
 
     Examples
     --------
@@ -180,17 +201,17 @@ class Rate(Paced):
 
     r: float = share(0.1, hint=" To allow {value} labels in total use budget={value}.")
     burst: float = parameter(10.0, "a finite number of 0 or more", lambda value: 0.0 <= value < inf)
-    hurry: bool = False
+    front_load: bool = False
 
-    def hurried(self) -> Budget:
-        return replace(self, hurry=True)
+    def with_front_load(self) -> Budget:
+        return replace(self, front_load=True)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         ahead = f", at most {self.burst:g} labels ahead at the start" if self.burst else ""
         return f"about {100 * self.r:g}% of the events{ahead}"
 
     def constraints(self) -> list[Constraint]:
-        return [Constraint(share=float(self.r), burst=float(self.burst), hurry=float(self.hurry))]
+        return [Constraint(share=float(self.r), burst=float(self.burst), front_load=float(self.front_load))]
 
 
 PERIODS = {"1d": "a day", "1h": "an hour"}
@@ -217,7 +238,7 @@ def seconds_of(period: Any) -> float:
 
 
 @dataclass
-class PerPeriod(Paced):
+class PerPeriod(Budget):
     """At most ``n`` labels a period, by the events' own time, spread over the period.
 
     Give the time of each event in seconds: ``run(X, y, times=...)``, ``ask(x, time=...)``. Periods are counted from
@@ -243,7 +264,6 @@ class PerPeriod(Paced):
     period: str | float = "1d"
     carry: bool = False
 
-    kernels: ClassVar = BY_TIME
     reads_time: ClassVar = True
 
     def _check(self, field: Any, value: Any) -> None:
@@ -251,7 +271,7 @@ class PerPeriod(Paced):
             seconds_of(value)
         super()._check(field, value)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         return f"at most {self.n:,} labels {PERIODS.get(str(self.period), f'every {self.period}')}"
 
     def constraints(self) -> list[Constraint]:
@@ -259,7 +279,7 @@ class PerPeriod(Paced):
 
 
 @dataclass
-class Both(Paced):
+class Both(Budget):
     """Two budgets at once: what ``a & b`` makes. No constraint of either is ever broken."""
 
     first: Budget
@@ -270,46 +290,50 @@ class Both(Paced):
             if not isinstance(part, Budget):
                 raise InvalidType(f"a budget can only be combined with another, got {part!r}.")
             part.check()
-            part.constraints()
 
-    def hurried(self) -> Budget:
-        return Both(self.first.hurried(), self.second.hurried())
+    def with_front_load(self) -> Budget:
+        return Both(self.first.with_front_load(), self.second.with_front_load())
 
-    def in_words(self) -> str:
-        return f"{self.first.in_words()} and {self.second.in_words()}"
+    def describe(self) -> str:
+        return f"{self.first.describe()} and {self.second.describe()}"
 
     def constraints(self) -> list[Constraint]:
         return self.first.constraints() + self.second.constraints()
+
+    def class_ceilings(self, classes: np.ndarray) -> np.ndarray:
+        first, second = self.first.class_ceilings(classes), self.second.class_ceilings(classes)
+        return np.minimum(first, second) if first.size and second.size else first if first.size else second
 
     @property
     def reads_time(self) -> bool:  # type: ignore[override]
         return self.first.reads_time or self.second.reads_time
 
     @property
-    def sets_pace(self) -> bool:  # type: ignore[override]
-        """Whether one of the two sets a pace. Two mere limits are one limit, the smaller."""
-        return any(constraint.share > 0.0 or constraint.period > 0.0 for constraint in self.constraints())
+    def reads_prediction(self) -> bool:  # type: ignore[override]
+        return self.first.reads_prediction or self.second.reads_prediction
 
     @property
-    def kernels(self) -> Pacing:  # type: ignore[override]
-        if not self.sets_pace:
-            return LIMITED
-        return BY_TIME if self.reads_time else BY_EVENTS
+    def sets_pace(self) -> bool:
+        """Whether one of the two sets a pace. Two mere limits are one limit, the smaller."""
+        part = self._only_part_with_constraints()
+        return super().sets_pace if part is None else part.sets_pace
 
-    def parameters(self) -> np.ndarray:
-        if self.sets_pace:
-            return super().parameters()
-        return np.array([self.most_in_all()])
+    @property
+    def kernels(self) -> Pacing:
+        part = self._only_part_with_constraints()
+        return super().kernels if part is None else part.kernels
 
-    def budget_state(self, old: np.ndarray | None = None, before: list[Constraint] | None = None) -> np.ndarray:
-        return super().budget_state(old, before) if self.sets_pace else np.zeros(0)
+    def _only_part_with_constraints(self) -> Budget | None:
+        """One of the two, if the other goes by the prediction alone: it spreads its labels in its own way."""
+        parts = [part for part in (self.first, self.second) if part.constraints() or not part.reads_prediction]
+        return parts[0] if len(parts) == 1 else None
 
 
 def as_budget(budget: Any) -> Budget:
     """The budget that a user's value means: None is no limit, a whole number ``Fixed``, a share ``Rate``.
 
     >>> as_budget(500), as_budget(0.02)
-    (Fixed(n=500), Rate(r=0.02, burst=10.0, hurry=False))
+    (Fixed(n=500), Rate(r=0.02, burst=10.0, front_load=False))
     """
     if budget is None:
         return Unlimited()

@@ -51,6 +51,8 @@ class BudgetKind(NamedTuple):
     """A value and what it means, for the settings that ``askance init`` writes."""
     span: Span | None = None
     """Where a number of labels is allowed: over which time."""
+    by_class: bool = False
+    """Whether the number is for each predicted class, of all labels there ever were."""
     may_be_share: bool = False
     """Whether an option may also be a share of the events, below 1, which then is the rate."""
 
@@ -152,6 +154,12 @@ def _rate(r: float) -> Budget:
     return Rate(r)
 
 
+def _per_predicted_class(n: int) -> Budget:
+    from askance.learner.budget import PerPredictedClass
+
+    return PerPredictedClass(n)
+
+
 BUDGET_KINDS: dict[str, BudgetKind] = {
     "total": count(
         "--budget",
@@ -174,6 +182,13 @@ BUDGET_KINDS: dict[str, BudgetKind] = {
         "60  # questions at most, for example: there is no limit unless one is given",
     ),
     "per_day": per("--per-day", "at most N labels a day (UTC)", Span("day", "today", "1d", DAY), "500  # for example"),
+    "per_class": count(
+        "--per-class",
+        "at most N labels of each predicted class",
+        _per_predicted_class,
+        "1000  # for example: of the events predicted as each class",
+        by_class=True,
+    ),
 }
 
 

@@ -27,7 +27,7 @@ class Constraint(NamedTuple):
     """The seconds of a period; 0 if there is none."""
     carry: float = 0.0
     """1 if the labels that a period leaves over are carried over, else 0."""
-    hurry: float = 0.0
+    front_load: float = 0.0
     """1 if the burst is spent at once while answers surprise, else 0."""
 
 
@@ -37,7 +37,7 @@ STEERING = declare_record(
     "ceiling",  # floor(A)
     "scale",  # s
     "thinning",  # h
-    "until",  # the event of the next update
+    "next_update_event",  # the event of the next update
     "chance_sum",  # the sum of p_s since the last update
     "variance_sum",  # the sum of p_s (1 - p_s) since the last update
     "updated",  # the event of the last update
@@ -47,7 +47,7 @@ STEERING = declare_record(
     "mean_variance",  # V
     "time",  # the latest time at the last update
     "interval",  # d: the recent mean time between two events
-    "turn",  # when the next part of a period begins
+    "next_update_time",  # when the next part of a period begins
 )
 """What the budget state begins with. For each constraint follows:"""
 PERIOD = declare_record(
@@ -56,9 +56,9 @@ PERIOD = declare_record(
     "carried",  # c
     "known",  # how many periods went before this one
     "part",  # j, the part of the period
-    "come",  # the events in the parts before j: sum_{i<j} e_i
+    "events_so_far",  # the events in the parts before j: sum_{i<j} e_i
     "busy",  # B
-    "rest",  # the usual events of the parts after j: sum_{i>j} u_i
+    "expected_rest",  # the usual events of the parts after j: sum_{i>j} u_i
     ("now", SLOTS),  # e_j: events in each part of this period
     ("usually", SLOTS),  # u_j: events in each part, usually
 )
@@ -93,12 +93,32 @@ def fresh_budget_state(n_constraints: int) -> np.ndarray:
     steering = view_steering(budget_state)
     steering.scale = steering.thinning = steering.mean_chance = 1.0
     steering.time = steering.interval = np.nan
-    steering.turn = inf
+    steering.next_update_time = inf
     for i in range(n_constraints):
         period = view_period(budget_state, i)
         period.begun = np.nan
         period.part = NO_PART
     return budget_state
+
+
+def name_budget_state(budget_state: np.ndarray) -> np.ndarray:
+    """The same numbers as a record, all by their names: what a model file keeps. Empty if the budget sets no pace."""
+    if not budget_state.size:
+        return budget_state
+    n_constraints = (budget_state.size - STEERING_SIZE) // PERIOD_SIZE
+    return budget_state.view([("steering", STEERING.descr), ("constraints", PERIOD.descr, (n_constraints,))])
+
+
+def restore_by_name(target: np.ndarray, kept: np.ndarray) -> None:
+    """Set the numbers of a record to those of the same names in another; those that it lacks stay as they are."""
+    if target.shape != kept.shape:
+        raise ValueError(f"a budget state of shape {kept.shape}, where {target.shape} belongs")
+    if target.dtype.names is None:
+        target[...] = kept
+        return
+    for name in target.dtype.names:
+        if name in (kept.dtype.names or ()):
+            restore_by_name(target[name], kept[name])
 
 
 def is_budget_state(budget_state: np.ndarray, n_constraints: int) -> bool:
@@ -170,7 +190,7 @@ def move_time(
     ``time`` lies in. The usual course of a period stays known."""
     steering = view_steering(budget_state)
     steering.time = steering.interval = np.nan
-    steering.until = 0.0  # the next event updates everything else
+    steering.next_update_event = 0.0  # the next event updates everything else
     for i, constraint in enumerate(constraints):
         if constraint.period > 0.0:
             period = view_period(budget_state, i)

@@ -524,6 +524,11 @@ class StreamClassifier:
         return int(self._engine.budget_state.counts[ASKED]) if self._has_begun else 0
 
     @property
+    def _labels_asked_by_class(self) -> list[int]:
+        """For how many events predicted as each class the label was asked."""
+        return self._engine.budget_state.asked_by_class.tolist() if self._has_begun else []
+
+    @property
     def costs(self) -> Any:
         """What mistakes cost, if the update rule weighs them; else None."""
         return self._rules().update.costs
@@ -594,7 +599,7 @@ class StreamClassifier:
 
     def _set_labels_asked(self, asked: int) -> Self:
         """Set how many labels were really asked, if that differs from what was decided here, as when a stream is played
-        again for which another model asked. Budgets go by this number."""
+        again for which another model asked. Budgets go by this number, those by predicted class by the decisions."""
         if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 0 <= asked <= self.events_seen_:
             most = f"{self.events_seen_:,}, the events seen"
             raise InvalidInput(f"the number of labels asked for is a whole one from 0 to {most}, got {asked!r}.")

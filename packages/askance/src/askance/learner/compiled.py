@@ -42,9 +42,9 @@ class Combination:
         if not isinstance(self.intercept, bool | np.bool_):
             raise InvalidType(f"intercept must be True or False, got {self.intercept!r}.")
         explore = check_explore(self.explore)
-        if explore >= self.budget.least_share():
+        if explore >= self.budget.min_rate():
             raise InvalidParameter(
-                f"explore={explore} would spend all of {self.budget!r}; explore less than {self.budget.least_share()}."
+                f"explore={explore} would spend all of {self.budget!r}; explore less than {self.budget.min_rate()}."
             )
 
 
@@ -160,6 +160,7 @@ class CompiledLearner:
             query,
             query[:scales].copy(),
             rules.budget.parameters(),
+            rules.budget.class_ceilings(classes),
             max(float(rules.explore), rules.update.least_explore(rules.budget)),
         )
         self.update, self.budget = rules.update, rules.budget

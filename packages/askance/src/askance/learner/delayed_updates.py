@@ -30,7 +30,6 @@ import numpy as np
 from askance.engines import WorkerEngine
 from askance.engines.local import cores
 from askance.errors import InvalidParameter
-from askance.learner.budget import LIMITED
 from askance.learner.compiled import CompiledLearner
 from askance.learner.loop import ASKED, MISTAKES, NOT_GIVEN, SEEN, UNLABELED, Block, Record
 from askance.learner.progress import ProgressBar
@@ -187,8 +186,7 @@ class DelayedUpdates:
     @property
     def _is_spent(self) -> bool:
         """Whether the budget allows no more labels for good."""
-        compiled, counts = self._compiled, self._model.budget_state.counts
-        return compiled.budget.kernels is LIMITED and bool(counts[ASKED] >= compiled.parameters.budget[0])
+        return bool(self._model.budget_state.counts[ASKED] >= self._compiled.budget.max_labels())
 
     def _score_parts(self, worker: int, parts: list[Piece]) -> None:
         compiled, is_spent = self._compiled, self._is_spent

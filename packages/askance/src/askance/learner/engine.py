@@ -31,7 +31,7 @@ from askance.learner.loop import (
     BudgetState,
     Record,
 )
-from askance.learner.model_fields import MODEL_FIELDS
+from askance.learner.model_fields import MODEL_FIELDS, no_labels_asked
 from askance.learner.progress import ProgressBar
 from askance.learner.shared_seed import warn_of_shared_seed
 from askance.learner.state import State
@@ -339,6 +339,8 @@ class Engine:
             kept = self.__dict__.get(field.attribute)
             fresh = field.begin(self, self.settings.combine()) if kept is None else _writable(kept)
             setattr(self, field.attribute, fresh)
+        if len(self.budget_state.asked_by_class) < len(self.classes):  # labels were not counted by class
+            self.budget_state = self.budget_state._replace(asked_by_class=no_labels_asked(self))
         if not is_budget_state(self.budget_state.budget, len(self.constraints)):
             raise ModelFileError(
                 "this pickle is of an earlier askance, whose budget kept other numbers; train it again, and "

@@ -60,7 +60,8 @@ def play_group(
 ) -> None:
     """``play`` for each event of a block by itself, explored as much as those before it say.
 
-    ``were_asked`` says which events of an old stream were asked about, or NOT_KNOWN: budgets go by that.
+    ``were_asked`` says which events of an old stream were asked about, or NOT_KNOWN: budgets go by that. Their labels
+    count for the class that is predicted now.
     """
     record = decisions.record
     for t in range(block.starts.size - 1):
@@ -71,7 +72,10 @@ def play_group(
             explore = min(1.0, exploring.share * exploring.mean[0])
         one = slice(t, t + 1)
         play(
-            Parameters(parameters.update, parameters.query, parameters.scales, parameters.budget, explore),
+            Parameters(
+                parameters.update, parameters.query, parameters.scales, parameters.budget, parameters.class_ceilings,
+                explore,
+            ),
             state, recent, budget_state,
             Block(block.starts[t : t + 2], block.columns, block.values),
             times[one], uniforms[one], answers[one], weighted,
@@ -88,4 +92,6 @@ def play_group(
         elif record.probability[t] > 0.0:
             exploring.mean[0] += (record.probability[t] - exploring.mean[0]) / exploring.memory
         if were_asked[t] != NOT_KNOWN:
-            budget_state.counts[ASKED] += were_asked[t] - record.asked[t]
+            correction = were_asked[t] - record.asked[t]
+            budget_state.counts[ASKED] += correction
+            budget_state.asked_by_class[record.predicted[t]] += correction

@@ -7,6 +7,7 @@ with
     max(floor, h p_s)
 
 where the budget sets the scale s, the thinning h and the floor (see ``pacing``), and the floor is ``explore`` at least.
+Before that, the budget sees the prediction: ``may_be_asked`` says whether it allows a label for it.
 """
 
 from __future__ import annotations
@@ -177,11 +178,15 @@ class Parameters(NamedTuple):
     scales: np.ndarray
     """The scales as the user gave them."""
     budget: np.ndarray
+    class_ceilings: np.ndarray
+    """How many labels may ever be asked of the events predicted as each class; empty without such a limit."""
     explore: float
     """The least ask probability of every event, as long as the budget allows a label at all."""
 
 
 SEEN, ASKED, MISTAKES = 0, 1, 2  # places in BudgetState.counts
+COUNTS = np.dtype([("seen", np.int64), ("asked", np.int64), ("mistakes", np.int64)])  # their names in files
+NO_COUNTS = np.zeros(0, np.int64)
 
 
 class BudgetState(NamedTuple):
@@ -191,6 +196,8 @@ class BudgetState(NamedTuple):
     """Events seen, labels asked, and wrong predictions among the answers: a ``Tally`` as an array."""
     budget: np.ndarray
     """What the budget itself keeps (see ``pacing``)."""
+    asked_by_class: np.ndarray = NO_COUNTS
+    """Labels asked of the events that were predicted as each class."""
 
 
 class Block(NamedTuple):
@@ -238,6 +245,14 @@ def drop_variance(prediction: Score) -> Score:
     return Score(prediction.predicted, prediction.margin, 0.0)
 
 
+def may_be_asked(parameters: Parameters, budget_state: BudgetState, prediction: Score) -> bool:
+    """Whether the budget allows a label for an event with this prediction, if it allows one at all."""
+    ceilings = parameters.class_ceilings
+    if ceilings.size == 0:
+        return True
+    return bool(budget_state.asked_by_class[prediction.predicted] < ceilings[prediction.predicted])
+
+
 def play(
     parameters: Parameters,
     state: State,
@@ -253,14 +268,15 @@ def play(
     """Predict every event, ask for some labels, and learn from the answers.
 
     Event t is asked if ``uniforms[t]`` is below its ask probability, and is an audit if that is below ``explore`` too.
-    An event without features is asked as an audit only, for no rule could learn from it. An unlabeled event is
-    predicted and recorded, and changes nothing else. ``times`` is empty unless the budget reads it. Nothing of
-    ``recent``, the latest answers, is read.
+    An event without features is asked as an audit only, for no rule could learn from it. One whose prediction the
+    budget allows no label for is not asked. An unlabeled event is predicted and recorded, and changes nothing else.
+    ``times`` is empty unless the budget reads it. Nothing of ``recent``, the latest answers, is read.
     """
     table_is_large = is_large(state)
     keeps_variance = record.variance.size > 0
     explore = parameters.explore
-    seen, asked, mistakes = budget_state.counts[0], budget_state.counts[1], budget_state.counts[2]
+    counts = budget_state.counts
+    seen, asked, mistakes = counts[SEEN], counts[ASKED], counts[MISTAKES]
     pace, sums = resume(parameters.budget, budget_state.budget)
     floor = max(explore, pace.floor)
     scale_query(parameters, pace.scale)
@@ -287,7 +303,9 @@ def play(
         if asked < pace.ceiling:
             watch(parameters.update, state, event)
             prediction, squared_length = score_event(parameters.update, state, event, record, t)
-            if has_features(event):
+            if not may_be_asked(parameters, budget_state, prediction):
+                chance = 0.0
+            elif has_features(event):
                 chance = probability(parameters.query, prediction.margin, prediction.variance, squared_length, tally)
                 chance = min(1.0, max(0.0, chance))  # a user's rule may return anything
                 chance = max(floor, scale_probability(chance, pace.scale))
@@ -308,6 +326,7 @@ def play(
         observe(state, event, prediction, chance, is_asked)
         if is_asked:
             asked += 1
+            budget_state.asked_by_class[prediction.predicted] += 1
             if asked >= pace.ceiling:
                 pace = expire_pace(pace)
             if answers[t] != NOT_GIVEN:
@@ -317,7 +336,7 @@ def play(
                     weight = 1.0 / chance if weighted else 1.0
                     forget(parameters.update, state, event)
                     learn(parameters.update, state, event, answers[t], drop_variance(prediction), weight)
-    budget_state.counts[0], budget_state.counts[1], budget_state.counts[2] = seen, asked, mistakes
+    counts[SEEN], counts[ASKED], counts[MISTAKES] = seen, asked, mistakes
     suspend(budget_state.budget, pace, sums)
 
 

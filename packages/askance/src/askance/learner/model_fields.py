@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from askance.evaluate.calibration.windowed import no_answers, trim_answers
-from askance.learner.loop import BudgetState
+from askance.learner.budget_state import name_budget_state, restore_by_name
+from askance.learner.loop import COUNTS, BudgetState
 from askance.learner.tickets import Tickets
 from askance.learner.upgrades import OLDEST, STEPS
 
@@ -39,17 +40,27 @@ class ModelField(NamedTuple):
 
 
 def begin_budget_state(engine: Engine, rules: Combination) -> BudgetState:
-    return BudgetState(np.zeros(3, np.int64), rules.budget.budget_state())
+    return BudgetState(np.zeros(3, np.int64), rules.budget.budget_state(), no_labels_asked(engine))
+
+
+def no_labels_asked(engine: Engine) -> np.ndarray:
+    """As many zeros as there are classes."""
+    return np.zeros(len(engine.classes), np.int64)
 
 
 def budget_arrays(engine: Engine, rules: Combination) -> Arrays:
     kept = engine.budget_state_for(rules.budget, rules.budget.constraints_key())  # it may have changed since an event
-    return {"counts": engine.budget_state.counts, "account": kept}
+    return {
+        "counts": engine.budget_state.counts.view(COUNTS),
+        "asked_by_class": engine.budget_state.asked_by_class,
+        "budget_state": name_budget_state(kept),
+    }
 
 
 def restore_budget_state(engine: Engine, arrays: Arrays) -> None:
-    engine.budget_state.counts[...] = arrays["counts"]
-    engine.budget_state.budget[...] = arrays["account"]
+    restore_by_name(engine.budget_state.counts.view(COUNTS), arrays["counts"])
+    restore_by_name(engine.budget_state.asked_by_class, arrays["asked_by_class"])
+    restore_by_name(name_budget_state(engine.budget_state.budget), arrays["budget_state"])
 
 
 def restore_answers(engine: Engine, arrays: Arrays) -> None:
@@ -69,7 +80,7 @@ MODEL_FIELDS = (
         restore_answers,
         since=7,
     ),
-    # events seen, labels asked, mistakes; and what the budget remembers
+    # events seen, labels asked, mistakes; labels asked by predicted class; and what the budget remembers
     ModelField("budget_state", begin_budget_state, budget_arrays, restore_budget_state),
     # the questions that wait for their answers
     ModelField(

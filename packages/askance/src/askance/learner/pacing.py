@@ -13,11 +13,11 @@ ceiling, so that every event can be asked and 1 / probability stays a correct we
 
         A = max(r t, b + 0.96 r t),     w = r min(16, ((A - a) / L)^2),     L = LEAD = 10.
 
-   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. With ``hurry``,
-   what is left of a burst b > L falls to 1/e in ``HURRY`` = 40 events, as long as the answers are mostly surprises, k
-   of them not as predicted:
+   With a credit of L labels w is r itself; a burst of questions lowers it at once, a lull raises it. With
+   ``front_load``, what is left of a burst b > L falls to 1/e in ``FRONT_LOAD_EVENTS`` = 40 events, as long as the
+   answers are mostly surprises, k of them not as predicted:
 
-        w >= (b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4.
+        w >= (b - L - a) / FRONT_LOAD_EVENTS min(1, 2 (k + 1) / (a + 2))^4.
 
    Where predictions are soon right, or a class is so rare that the first answers say little, it is spent as above.
    For n labels a period, c of them carried over more, a_0 asked before it, e events of the period so far and f to come,
@@ -81,7 +81,9 @@ MOST_URGENCY = 16.0  # how many times its even share a constraint may want
 ENOUGH = 30.0  # events, to tell how busy a period is
 SHARE_AT_ONCE = 1.0 / 16.0  # of the events to come in a period: one pace serves no more than that
 BLIND = 10.0  # how many times as many events as came are expected if nothing else is known
-HURRY = 40.0  # events in which the burst of a share falls to 1/e, if half of the answers or more are mistakes
+FRONT_LOAD_EVENTS = (
+    40.0  # events in which the burst of a share falls to 1/e, if half of the answers or more are mistakes
+)
 LAST_MOMENT = 0.999  # of a period, with room for rounding
 LEAST_WANTED = 1e-9  # above 0, for w divides; a spent budget stops at the ceiling
 RANGE = 1e12  # s lies between 1 / RANGE and RANGE
@@ -100,9 +102,9 @@ class Pace(NamedTuple):
     """h: what the ask probability is multiplied by after that."""
     floor: float
     """The least ask probability that every event keeps."""
-    until: int
+    next_update_event: int
     """The event at which the pace is updated."""
-    turn: float
+    next_update_time: float
     """The time at which it is updated, at the latest."""
 
 
@@ -117,9 +119,11 @@ class Sums(NamedTuple):
 
 
 def load_limit(parameters, budget_state):
-    """ceiling = n, s = h = 1 and no floor; the pace never needs an update."""
-    n = parameters[0]
-    return Pace(as_count(n), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
+    """ceiling = n, the smallest, s = h = 1 and no floor; the pace never needs an update."""
+    limit = inf
+    for i in range(count_constraints(parameters)):
+        limit = min(limit, view_constraint(parameters, i).limit)
+    return Pace(as_count(limit), 1.0, 1.0, 0.0, NEVER, inf), Sums(0.0, 0.0)
 
 
 def store_nothing(budget_state, pace, sums):
@@ -156,8 +160,8 @@ def resume(parameters, budget_state):
 def pace_of(steering):
     """The pace that the budget state describes; floor = LEAST_SHARE w."""
     floor = LEAST_SHARE * steering.wanted
-    ceiling, until = as_count(steering.ceiling), as_count(steering.until)
-    return Pace(ceiling, steering.scale, steering.thinning, floor, until, steering.turn)
+    ceiling, next_update_event = as_count(steering.ceiling), as_count(steering.next_update_event)
+    return Pace(ceiling, steering.scale, steering.thinning, floor, next_update_event, steering.next_update_time)
 
 
 def as_count(number):
@@ -168,22 +172,23 @@ def as_count(number):
 def suspend(budget_state, pace, sums):
     """Keep the sums for the next call. Every update stores the rest of the pace by itself."""
     steering = view_steering(budget_state)
-    steering.until = pace.until
+    steering.next_update_event = pace.next_update_event
     steering.chance_sum = sums.chance
     steering.variance_sum = sums.variance
 
 
 def expire_pace(pace):
     """The same pace, to be updated at the next event: the ceiling may be higher by then."""
-    return Pace(pace.ceiling, pace.scale, pace.thinning, pace.floor, 0, pace.turn)
+    return Pace(pace.ceiling, pace.scale, pace.thinning, pace.floor, 0, pace.next_update_time)
 
 
 def due_after_events(pace, seen, times, t):
-    return seen >= pace.until
+    return seen >= pace.next_update_event
 
 
 def due_after_events_or_time(pace, seen, times, t):
-    return (seen >= pace.until) | (times[t] >= pace.turn)  # one test of both takes less time than two tests
+    # one test of both takes less time than two tests
+    return (seen >= pace.next_update_event) | (times[t] >= pace.next_update_time)
 
 
 def multiply_scales(parameters, scale):
@@ -228,7 +233,7 @@ def schedule_update(steering, tally, income, longest, few=FEW_AT_ONCE, few_label
     worth = 1.0 / max(income, steering.wanted)
     labels = min(few_labels, min(SHARE_OF_CREDIT * (steering.ceiling - tally.asked), SHARE_OF_ASKED * tally.asked))
     worth = max(worth, min(few, labels * worth))
-    steering.until = tally.seen + max(1.0, np.floor(min(longest, worth)))
+    steering.next_update_event = tally.seen + max(1.0, np.floor(min(longest, worth)))
     return pace_of(steering)
 
 
@@ -238,7 +243,7 @@ def schedule_update(steering, tally, income, longest, few=FEW_AT_ONCE, few_label
 def update_pace(parameters, budget_state, steering, tally):
     """Count the event in hand, and set w, the ceiling and h by all constraints.
 
-        share      w = r min(MOST_URGENCY, ((A - a) / L)^2), and see ``hurried_share``  even share r
+        share      w = r min(MOST_URGENCY, ((A - a) / L)^2), and see ``front_loaded_share``  even share r
         period     w = min(MOST_URGENCY (n + c) / (e + f), (A - a) / (1 + f))           even share (n + c) / (e + f)
 
     The smallest w and the smallest floor(A) count. Returns the smallest even share, and for how many events one pace
@@ -247,15 +252,15 @@ def update_pace(parameters, budget_state, steering, tally):
     income = 1.0
     ceiling = inf
     longest = MOST_AT_ONCE
-    steering.turn = inf
+    steering.next_update_time = inf
     for i in range(count_constraints(parameters)):
         constraint, period = view_constraint(parameters, i), view_period(budget_state, i)
         if constraint.share > 0.0:
             allowed = labels_allowed(constraint, period, tally)
             income = min(income, constraint.share)
             urgent = constraint.share * urgency((allowed - tally.asked) * (1.0 / LEAD))
-            if constraint.hurry > 0.0:
-                urgent = max(urgent, hurried_share(constraint, period, tally))
+            if constraint.front_load > 0.0:
+                urgent = max(urgent, front_loaded_share(constraint, period, tally))
             wanted = min(wanted, urgent)
         elif constraint.period > 0.0:
             time = steering.time / constraint.period
@@ -268,12 +273,12 @@ def update_pace(parameters, budget_state, steering, tally):
                 begin_part(period, part)
             allowed = period.asked_before + constraint.limit + period.carried
             period.now[int(period.part)] += 1.0
-            come, to_come = events_of_period(period, (1.0 - elapsed) * constraint.period, steering.interval)
-            even = (constraint.limit + period.carried) / (come + to_come)
+            so_far, to_come = events_of_period(period, (1.0 - elapsed) * constraint.period, steering.interval)
+            even = (constraint.limit + period.carried) / (so_far + to_come)
             income = min(income, even)
             wanted = min(wanted, min(MOST_URGENCY * even, (allowed - tally.asked) / (1.0 + to_come)))
             longest = min(longest, SHARE_AT_ONCE * to_come)
-            steering.turn = min(steering.turn, end_of_part(constraint, period))
+            steering.next_update_time = min(steering.next_update_time, end_of_part(constraint, period))
         else:
             allowed = constraint.limit
         ceiling = min(ceiling, np.floor(allowed))
@@ -300,12 +305,12 @@ def labels_allowed(constraint, since, tally):
     return since.asked_before + max(accrued, constraint.burst + (1.0 - PAID_BACK) * accrued)
 
 
-def hurried_share(constraint, since, tally):
-    """(b - L - a) / HURRY min(1, 2 (k + 1) / (a + 2))^4: the share wanted while the burst b is not spent down to L, for
-    a labels asked since the share was set and k mistakes so far."""
+def front_loaded_share(constraint, since, tally):
+    """(b - L - a) / FRONT_LOAD_EVENTS min(1, 2 (k + 1) / (a + 2))^4: the share wanted while the burst b is not spent
+    down to L, for a labels asked since the share was set and k mistakes so far."""
     left = constraint.burst - LEAD - (tally.asked - since.asked_before)
     surprise = min(1.0, 2.0 * (tally.mistakes + 1.0) / (tally.asked + 2.0))
-    return max(0.0, left) / HURRY * surprise**4
+    return max(0.0, left) / FRONT_LOAD_EVENTS * surprise**4
 
 
 def urgency(ratio):
@@ -368,11 +373,11 @@ def fill_empty_parts(now):
     begun = 0
     while begun < SLOTS - 1 and now[begun] == 0.0:
         begun += 1
-    come = 0.0
+    events = 0.0
     for j in range(begun, SLOTS):
-        come += now[j]
+        events += now[j]
     for j in range(begun):
-        now[j] = come / (SLOTS - begun)
+        now[j] = events / (SLOTS - begun)
 
 
 def part_at(elapsed):
@@ -386,18 +391,18 @@ def begin_part(period, part):
         B = (sum_{i<j} e_i + ENOUGH) / (sum_{i<j} u_i + ENOUGH),
 
     and keep the sums of e_i over the parts before j and of u_i over those after it."""
-    come = 0.0
-    usually_come = 0.0
+    events_so_far = 0.0
+    usual_so_far = 0.0
     for i in range(part):
-        come += period.now[i]
-        usually_come += period.usually[i]
-    rest = 0.0
+        events_so_far += period.now[i]
+        usual_so_far += period.usually[i]
+    expected_rest = 0.0
     for i in range(part + 1, SLOTS):
-        rest += period.usually[i]
+        expected_rest += period.usually[i]
     period.part = part
-    period.come = come
-    period.busy = (come + ENOUGH) / (usually_come + ENOUGH)
-    period.rest = rest
+    period.events_so_far = events_so_far
+    period.busy = (events_so_far + ENOUGH) / (usual_so_far + ENOUGH)
+    period.expected_rest = expected_rest
 
 
 def end_of_part(constraint, period):
@@ -413,14 +418,14 @@ def events_of_period(period, left, interval):
 
     In the first period, where no u_j is known, f = left / d."""
     j = int(period.part)
-    come = period.come + period.now[j]
+    so_far = period.events_so_far + period.now[j]
     if period.known > 0.0:
-        to_come = max(0.0, period.busy * period.usually[j] - period.now[j]) + period.busy * period.rest
-        return come, to_come
+        to_come = max(0.0, period.busy * period.usually[j] - period.now[j]) + period.busy * period.expected_rest
+        return so_far, to_come
     to_come = left / interval  # at the recent rate
     if not to_come < inf:  # NaN or infinite: the first events of all, or many at the same time
-        to_come = BLIND * (come + BLIND)
-    return come, to_come
+        to_come = BLIND * (so_far + BLIND)
+    return so_far, to_come
 
 
 # --- how the scale is steered ----------------------------------------------------------------------------

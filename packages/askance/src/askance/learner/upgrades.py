@@ -8,6 +8,8 @@ A step changes the document and the arrays of a file in place, as far as the nex
     5   the encoder of raw events was no part of the model: ``askance run`` and ``askance pipe`` kept it beside
     7   a committee did not count what tells it of a change: 3 numbers more in its head, 16 more for each class
     8   a committee did not remember what it asked lately, nor how likely: 98 numbers more in its head, 2 for each class
+    9   the numbers of a budget state had no names; labels were not counted by predicted class; ``front_load`` was
+        called ``hurry``
 
 What a file does not have of the parameters of ``Probit`` is from before they were there, whatever its format
 (``fill_in_earlier``).
@@ -21,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from askance.learner.budget_state import NO_PART, PERIOD, SLOTS, STEERING_SIZE
+from askance.learner.budget_state import NO_PART, PERIOD, SLOTS, STEERING_SIZE, name_budget_state
+from askance.learner.loop import COUNTS
 from askance.learner.update.probit import fill_in_earlier
 
 OLDEST = 3
@@ -108,6 +111,24 @@ def begin_to_remember_asked_events(document: dict[str, Any], arrays: Arrays) -> 
         arrays["extra"] = np.concatenate([labels, *(_with_asked_events(extra, classes=2) for extra in models)])
 
 
+def name_budget_numbers(document: dict[str, Any], arrays: Arrays) -> None:
+    """9 to 10: the labels asked so far are counted for no class."""
+    document["parameters"] = {name: _with_front_load(value) for name, value in document["parameters"].items()}
+    if "learned" in document:
+        arrays["counts"] = arrays["counts"].view(COUNTS)
+        arrays["asked_by_class"] = np.zeros(len(document["learned"]["classes"]["values"]), np.int64)
+        arrays["budget_state"] = name_budget_state(arrays.pop("account"))
+
+
+def _with_front_load(value: Any) -> Any:
+    if not isinstance(value, dict) or value.get("kind") != "rule":
+        return value
+    parameters = {key: _with_front_load(inner) for key, inner in value["parameters"].items()}
+    if (_is_rule(value, "Rate") or _is_rule(value, "Committee")) and "hurry" in parameters:
+        parameters["front_load"] = parameters.pop("hurry")
+    return {**value, "parameters": parameters}
+
+
 def _is_rule(value: Any, name: str) -> bool:
     """Whether a parameter is a rule of ours with this name."""
     return isinstance(value, dict) and value.get("name") == name and value.get("module") is None
@@ -121,6 +142,6 @@ def _with_asked_events(extra: np.ndarray, classes: int) -> np.ndarray:
 
 STEPS: dict[int, Callable[[dict[str, Any], Arrays], None]] = {
     3: lengthen_periods, 4: rename_rules, 5: take_encoder_in, 7: begin_to_watch_for_changes,
-    8: begin_to_remember_asked_events,
+    8: begin_to_remember_asked_events, 9: name_budget_numbers,
 }  # fmt: skip
 """By the format they begin with. Where a format only has a field more, there is no step (see ``model_fields``)."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance.compile import no_inline
-from askance.learner.budget import Fixed, Paced, Pacing, Rate
+from askance.learner.budget import Both, Fixed, Pacing, Rate
 from askance.learner.budget_state import view_constraint, view_steering
 from askance.learner.pacing import (
     LEAD,
@@ -53,7 +53,7 @@ def pace_by_decay(parameters, budget_state, sums, tally, time):
 
 
 @dataclass
-class DecayingRate(Paced, Fixed):
+class DecayingRate(Fixed):
     """At most ``n`` labels in all, spread over a stream of unknown length: ever fewer, never quite spent.
 
     Parameters
@@ -62,14 +62,15 @@ class DecayingRate(Paced, Fixed):
         The number of labels.
     """
 
-    kernels: ClassVar = Pacing(resume, suspend, due_after_events, pace_by_decay)
+    kernels: ClassVar = Pacing(resume, suspend, due_after_events, pace_by_decay)  # type: ignore[assignment]
+    sets_pace: ClassVar = True  # type: ignore[assignment]
 
 
 def resolve_budget(budget: Any) -> Any:
     """The budget to use: if the user left the spreading open, one that begins with a burst of labels.
 
     >>> resolve_budget(0.02), resolve_budget(500), resolve_budget(Rate(0.02))
-    (Rate(r=0.02, burst=40.0, hurry=False), DecayingRate(n=500), Rate(r=0.02, burst=20.0, hurry=False))
+    (Rate(r=0.02, burst=40.0, front_load=False), DecayingRate(n=500), Rate(r=0.02, burst=20.0, front_load=False))
     """
     if isinstance(budget, float | np.floating) and 0.0 < budget < 1.0:
         return Rate(float(budget), burst=HEAD)
@@ -79,4 +80,8 @@ def resolve_budget(budget: Any) -> Any:
         return DecayingRate(int(budget))
     if type(budget) is Fixed:
         return DecayingRate(budget.n)
+    if type(budget) is Both and any(
+        part.reads_prediction and not part.constraints() for part in (budget.first, budget.second)
+    ):
+        return Both(resolve_budget(budget.first), resolve_budget(budget.second))
     return budget

@@ -20,7 +20,7 @@ OWN_WAY = ("normalize", "intercept")
 CLASS_POWER, POWER = 1.0, 3.0  # a and b of ``InverseSquareMargin``
 AUDITS = 0.2  # of a share r of the events, asked at random ...
 AUDIT_GROWTH = 30.0  # ... times 1 + 30 r
-HURRY = True  # to spend a head start
+FRONT_LOAD = True  # of the initial burst
 REACTION = 1.0  # to an alarm
 EVENT_REACTION = 0.5  # to changed events
 NOVELTY = True  # a member that seeks it
@@ -44,7 +44,7 @@ def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict
         event_reaction=EVENT_REACTION,
         audits=AUDITS,
         audit_growth=AUDIT_GROWTH,
-        hurry=HURRY,
+        front_load=FRONT_LOAD,
         novelty=NOVELTY,
         centred=CENTRED,
         **ASKING,

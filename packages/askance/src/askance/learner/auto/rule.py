@@ -89,9 +89,9 @@ class Committee(UpdateRule):
     audit_growth : float, default 0.0
         How much larger that part is with a larger r: audits (1 + audit_growth r), up to a half. ``make("auto")`` has
         30, which is 1/5 + 6 r: the fewer labels there are, the more each of them has to teach.
-    hurry : bool, default False
-        Whether the burst of a ``Rate`` is spent at once while answers surprise (its ``hurry``). ``make("auto")`` has
-        True.
+    front_load : bool, default False
+        Whether the burst of a ``Rate`` is spent at once while answers surprise (its ``front_load``). ``make("auto")``
+        has True.
     unbiasing : float, default 0.0
         Two classes, ``balanced``: the power of an answer's weight, over the usual one, with which its margin counts in
         the threshold. With 0, as in models saved before there was a choice, the threshold is that of the asked events,
@@ -128,7 +128,7 @@ class Committee(UpdateRule):
     event_reaction: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     audits: float = parameter(0.0, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
     audit_growth: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
-    hurry: bool = False
+    front_load: bool = False
     unbiasing: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     rare_side: float = parameter(0.0, "in [0, 1]", lambda value: 0.0 <= value <= 1.0)
     variety: float = parameter(0.0, "a finite number of 0 or more", lambda value: 0.0 <= value < np.inf)
@@ -353,13 +353,13 @@ class Committee(UpdateRule):
 
     def resolve_budget(self, budget: Any) -> Any:
         """The budget to use: if the user left the spreading open, one that begins with a burst of labels, which is
-        spent in a ``hurry``."""
+        spent early with ``front_load``."""
         budget = resolve_budget(budget)
-        return budget.hurried() if self.hurry and isinstance(budget, Budget) else budget
+        return budget.with_front_load() if self.front_load and isinstance(budget, Budget) else budget
 
     def least_explore(self, budget: Any) -> float:
         """audits (1 + audit_growth r) r for a share r of the events, growing up to r / 2; 0 without such a share."""
-        share = float(budget.least_share())
+        share = float(budget.min_rate())
         part = max(self.audits, min(0.5, self.audits * (1.0 + self.audit_growth * share)))
         return part * share if share < 1.0 else 0.0
 

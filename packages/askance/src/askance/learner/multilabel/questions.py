@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance.compile import specialise
-from askance.errors import IncompatibleRules, InvalidInput
+from askance.errors import IncompatibleRules, InvalidInput, InvalidParameter
 from askance.learner.budget import Budget
 from askance.learner.classifier import StreamClassifier
 from askance.learner.engine import Engine
@@ -210,6 +210,12 @@ class QuestionLearner(StreamClassifier):
             raise IncompatibleRules(
                 "MistakeDrivenMargin asks by the mistakes so far, which the labels of an event would share; take a "
                 "query rule that reads the margin alone, such as Margin."
+            )
+
+        if rules.budget.reads_prediction:
+            raise InvalidParameter(
+                f"{rules.budget!r} limits labels by the predicted class, and each label of a set is only predicted to "
+                "be there or not; limit the answers by a number, a share or a number a period."
             )
 
     def make_room(self, width: int) -> None:
