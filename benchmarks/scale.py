@@ -29,7 +29,7 @@ from askance.engines import make_engine
 from askance.learner import delayed_updates
 from askance.runner import run, run_file
 from askance.runner.algorithm_spec import AlgorithmSpec
-from askance.runner.read_ahead import read_ahead
+from askance.runner.shared_reading import read_ahead
 from benchmarks.measure import load, machine, versions
 from benchmarks.parsing import write_libsvm
 from benchmarks.peers import VowpalWabbit, write_vowpal_text

@@ -303,7 +303,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         label_sets=label_sets,
         edition=edition_of_now(algorithm),
     )
-    from askance_live.engine.learners import learner_kind
+    from askance_live.engine.label_sets import learner_kind
 
     learner_kind(model)(model, AskingSettings())  # an algorithm that cannot work is refused here
     return model

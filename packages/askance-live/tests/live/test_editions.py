@@ -11,7 +11,7 @@ from tests.live.test_migrations import Raw
 import askance
 from askance_live.config import AskingSettings, ModelSettings, load
 from askance_live.engine.editions import EDITION, EDITIONS
-from askance_live.engine.label_sets.learner import label_set_classifier
+from askance_live.engine.label_sets import label_set_classifier
 from askance_live.engine.learner import classifier
 from askance_live.engine.rebuild import change_scheme, rebuild, rebuild_offline
 from askance_live.engine.scheme_changes import SchemeChange

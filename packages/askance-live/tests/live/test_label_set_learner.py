@@ -10,11 +10,9 @@ from askance.errors import AskanceError
 from askance.evaluate.metrics.label_sets import summarise_label_sets
 from askance_live.config import AskingSettings, from_document
 from askance_live.engine.exploration import COLD_START
-from askance_live.engine.label_sets.exploration import PATIENCE, LabelSetExploration
-from askance_live.engine.label_sets.learner import LabelSetLearner
+from askance_live.engine.label_sets import PATIENCE, LabelSetExploration, LabelSetLearner, learner_kind
 from askance_live.engine.label_space import LabelSets, OneClass, each_known, known_of, pack
 from askance_live.engine.learner import Answer, Incoming
-from askance_live.engine.learners import learner_kind
 from askance_live.problems import Problem
 
 LABELS = ["money", "politics", "sports"]

@@ -20,8 +20,8 @@ from askance.extras import how_to_install
 from askance.runner import Model, Pipe
 from askance.runner.algorithm_spec import AlgorithmSpec
 from askance.runner.broker_pipe import BrokerPipe
-from askance.runner.recent_ids import MOST, RecentIds
-from askance.runner.stop_signals import StopSignals
+from askance.runner.lines import StopSignals
+from askance.runner.pipe import MOST_RECENT, RecentIds
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals that Windows does not know")
 OPTIONS = ["--classes", "ham,spam", "-a", "PAA-I", "--rate", "0.3"]
@@ -393,7 +393,7 @@ def test_a_client_that_is_not_installed_is_one_sentence(scheme, package, tmp_pat
 
 def test_ids_are_forgotten_in_the_order_they_came():
     ids = RecentIds()
-    for number in range(MOST + 5):
+    for number in range(MOST_RECENT + 5):
         ids.add(str(number))
     again = RecentIds(ids.to_text())
-    assert [str(number) in again for number in (4, 5, MOST + 4, MOST + 5)] == [False, True, True, False]
+    assert [str(number) in again for number in (4, 5, MOST_RECENT + 4, MOST_RECENT + 5)] == [False, True, True, False]

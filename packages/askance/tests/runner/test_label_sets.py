@@ -9,8 +9,8 @@ from tests.cli.here import complaint, here
 
 import askance
 from askance.data import open_stream
+from askance.runner import run_file
 from askance.runner.algorithm_spec import AlgorithmSpec
-from askance.runner.label_sets import run_label_sets_file
 
 WORDS = {"money": ["stock", "bank"], "politics": ["vote", "law"], "sports": ["goal", "ball"]}
 
@@ -39,16 +39,16 @@ def truth_of(folder):
 
 @pytest.mark.parametrize("name", ["posts.csv", "posts.jsonl"])
 def test_every_set_is_read_as_it_is_written(folder, name):
-    outcome = run_label_sets_file(folder / name, AlgorithmSpec("PAA-I", budget=100), separator=";", label="tags")
-    assert outcome.trace.labels == ("money", "politics", "sports")
-    assert np.array_equal(outcome.trace.truth, truth_of(folder))
+    outcome = run_file(folder / name, AlgorithmSpec("PAA-I", budget=100), label_separator=";", label="tags")
+    assert outcome.totals.trace.labels == ("money", "politics", "sports")
+    assert np.array_equal(outcome.totals.trace.truth, truth_of(folder))
     assert outcome.summary()["answers"] == 100
-    assert sum(figures["answers"] for figures in outcome.of_labels().values()) == 100
+    assert sum(figures["answers"] for figures in outcome.totals.by_label().values()) == 100
 
 
 def test_a_file_is_played_as_its_batches_are_in_python(folder):
-    outcome = run_label_sets_file(
-        folder / "posts.csv", AlgorithmSpec("D-ADA", budget=0.2), separator=";", label="tags", batch_rows=70
+    outcome = run_file(
+        folder / "posts.csv", AlgorithmSpec("D-ADA", budget=0.2), label_separator=";", label="tags", batch_rows=70
     )
     with open_stream(folder / "posts.csv", label="tags", labels="text", label_separator=";") as stream:
         (batch,) = list(stream)
@@ -56,16 +56,16 @@ def test_a_file_is_played_as_its_batches_are_in_python(folder):
         "D-ADA", budget=0.2, labels=list(WORDS), label_separator=";", intercept=True, random_state=0
     )
     trace = clf.run(batch.X, batch.y)
-    assert np.array_equal(outcome.trace.asked, trace.asked)
-    np.testing.assert_allclose(outcome.trace.margin, trace.margin, atol=1e-12)
+    assert np.array_equal(outcome.totals.trace.asked, trace.asked)
+    np.testing.assert_allclose(outcome.totals.trace.margin, trace.margin, atol=1e-12)
 
 
 def test_numbers_in_a_json_list_are_labels_too(tmp_path):
     rows = [{"a": float(t % 3), "label": [t % 3, 7]} for t in range(40)]
     (tmp_path / "n.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    outcome = run_label_sets_file(tmp_path / "n.jsonl", AlgorithmSpec("PAA-I"), separator="|")
-    assert outcome.trace.labels == ("0", "1", "2", "7")
-    assert (outcome.trace.truth.sum(axis=1) == 2).all()
+    outcome = run_file(tmp_path / "n.jsonl", AlgorithmSpec("PAA-I"), label_separator="|")
+    assert outcome.totals.trace.labels == ("0", "1", "2", "7")
+    assert (outcome.totals.trace.truth.sum(axis=1) == 2).all()
 
 
 def test_the_command_shows_the_metrics_and_each_label(folder):
@@ -180,12 +180,12 @@ def partly_known(tmp_path):
 @pytest.mark.parametrize(("name", "label", "more"), [("part", "tags", []), ("deep", "meta.tags", ["meta.size"])])
 def test_an_object_of_true_and_false_is_a_set_known_in_part(tmp_path, name, label, more):
     texts, tags = partly_known(tmp_path)
-    outcome = run_label_sets_file(tmp_path / f"{name}.jsonl", AlgorithmSpec("PAA-I"), separator="/", label=label)
-    assert outcome.trace.labels == ("money", "politics", "sports")
-    assert outcome.trace.truth[:3].tolist() == [[0, -1, 1], [1, 0, 0], [0, 1, 1]]
+    outcome = run_file(tmp_path / f"{name}.jsonl", AlgorithmSpec("PAA-I"), label_separator="/", label=label)
+    assert outcome.totals.trace.labels == ("money", "politics", "sports")
+    assert outcome.totals.trace.truth[:3].tolist() == [[0, -1, 1], [1, 0, 0], [0, 1, 1]]
     assert [field[0] for field in outcome.model.stream["fields"]] == ["text", *more]
     clf = askance.make_multilabel("PAA-I", random_state=0)
-    assert np.array_equal(clf.run(texts, tags).truth, outcome.trace.truth)
+    assert np.array_equal(clf.run(texts, tags).truth, outcome.totals.trace.truth)
 
 
 def test_what_lies_below_the_field_of_the_label_is_no_feature(tmp_path):
@@ -259,3 +259,24 @@ def test_what_nothing_is_known_of_is_a_dash(folder, tmp_path):
     assert "nan" not in shown
     assert "subset accuracy - " in shown
     assert "sports F1 -; 0 events" in shown
+
+
+def test_a_run_that_was_stopped_resumes_and_comes_to_the_same_model(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("askance.data.formats.pieces.PIECE_BYTES", 2_000)
+    given = (folder / "posts.jsonl", AlgorithmSpec("D-ADA", budget=0.2))
+    options = {"label": "tags", "label_separator": ";", "save_every": 50}
+    whole = run_file(*given, save=tmp_path / "whole", **options)
+
+    def stop(progress):
+        if progress.events >= 120:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_file(*given, save=tmp_path / "stopped", progress=stop, **options)
+    rest = run_file(*given, save=tmp_path / "stopped", resume=True, **options)
+    assert 0 < rest.totals.events < whole.totals.events
+    models = [askance.MultiLabelClassifier.load(tmp_path / name) for name in ("whole", "stopped")]
+    new = [{"text": "the goal of the bank", "size": 3}, {"text": "vote for a law", "size": 1}]
+    np.testing.assert_array_equal(*(model.decision_function(new) for model in models))
+    assert models[0].labels_asked_ == models[1].labels_asked_
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "stopped").read_bytes()

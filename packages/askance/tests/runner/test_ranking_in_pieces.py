@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from askance.runner.ranking import EXACT_EVENTS, RocAccumulator
+from askance.runner.totals import EXACT_EVENTS, RocAccumulator
 
 
 @pytest.mark.parametrize("n", [10, EXACT_EVENTS, EXACT_EVENTS + 1, 3 * EXACT_EVENTS])

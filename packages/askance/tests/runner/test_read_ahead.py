@@ -2,7 +2,7 @@
 
 import pytest
 
-from askance.runner.read_ahead import read_ahead
+from askance.runner.shared_reading import read_ahead
 
 
 def counted(n_batches, read, error=None):

@@ -312,7 +312,8 @@ def test_a_run_that_ended_goes_on_with_files_that_came_since(tmp_path):
         (("--continue",), "--continue goes on with what --save and --save-every have saved: name both again."),
         (("--save-every", "9"), "a model that is saved on the way needs a file: name it with --save."),
         (("--save-every", "9", "--save", "m", "--trace", "t.csv"), "write no --trace and no --curve; leave one out."),
-        (("--at-once",), "--at-once is for --workers; without them every answer is learned at once."),
+        (("--update-immediately",), "--update-immediately is for --workers; without them every answer is learned imm"),
+        (("--at-once",), "--update-immediately is for --workers"),
         (("--workers", "0"), "--workers"),
         (("-",), "the standard input is played alone"),
         (("nowhere.csv",), "there is no file 'nowhere.csv'"),
@@ -330,7 +331,7 @@ def test_to_go_on_with_something_else_is_refused(tmp_path):
     write(tmp_path, "a.csv")
     usual = ("run", "a.csv", "--save", "m", "--save-every", "100", "-a", "PAA-I", "--seed", "0")
     assert here(*usual, cwd=tmp_path).returncode == 0
-    assert "has played 'a.csv' to its end" in complaint(*usual, "--continue", cwd=tmp_path)
+    assert "has run 'a.csv' to its end" in complaint(*usual, "--continue", cwd=tmp_path)
     others = ("run", "a.csv", "--save", "m", "--save-every", "100", "-a", "SOAL", "--continue")
     assert "is of PAA-I with other parameters" in complaint(*others, cwd=tmp_path)
     (tmp_path / "a.csv").write_text("size,label\n1,0\n2,1\n")

@@ -19,8 +19,7 @@ from askance_live.clock import iso
 from askance_live.dashboard.counts import COUNTED, empty_counts, minutes_between
 from askance_live.dashboard.stored_counts import DashboardCounts
 from askance_live.engine.exploration import AUDIT, COLD_START
-from askance_live.engine.label_sets.question import read_questions
-from askance_live.engine.label_sets.tracker import NO, YES, LabelSetTracker
+from askance_live.engine.label_sets import NO, YES, LabelSetTracker, read_questions
 from askance_live.engine.label_space import each_known, is_set, same_where_both_known
 from askance_live.engine.quality_tracker import ENOUGH, QualityTracker, round_quality
 from askance_live.engine.quarantine import newest

@@ -12,7 +12,7 @@ import msgspec
 
 from askance_live.clock import iso
 from askance_live.engine.exploration import AUDIT, COLD_START
-from askance_live.engine.label_sets.question import asked_about
+from askance_live.engine.label_sets import asked_about
 from askance_live.engine.label_space import Doubt, LabelSets, ShownLabel, likely
 from askance_live.engine.spending import spending
 from askance_live.engine.state import EngineState

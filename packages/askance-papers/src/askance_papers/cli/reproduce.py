@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import Command, whole_number
 from askance.cli.output import print_json
-from askance.cli.workers import add_workers, workers_of
+from askance.cli.run_options import add_workers, workers_of
 
 if TYPE_CHECKING:
     from askance_papers import Experiment, Outcome

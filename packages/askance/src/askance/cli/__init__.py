@@ -22,8 +22,8 @@ from typing import Any
 
 import askance
 from askance.cli import algorithms, check, compare, convert, data, demo, pipe, predict, run
-from askance.cli.clock import since_now, since_the_process_began
 from askance.cli.command import Command, Parser, nearest
+from askance.cli.output import since_now, since_the_process_began
 from askance.errors import AskanceError, DataWarning
 from askance.extras import how_to_install
 
@@ -116,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def complain(words: list[str], sentence: str) -> None:
     """Say on standard error what is wrong."""
-    name = parse_algorithm(words)
+    name = command_in(words)
     print(f"askance {name}: {sentence}" if name else f"askance: {sentence}", file=sys.stderr)
 
 
@@ -141,7 +141,7 @@ def forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def parse_algorithm(words: list[str]) -> str | None:
+def command_in(words: list[str]) -> str | None:
     """The command a command line names: no option stands before it."""
     return next((word for word in words if not word.startswith("-")), None)
 
@@ -162,7 +162,7 @@ def dispatch(words: list[str], elapsed: Callable[[], float]) -> int:
 
 def parse(words: list[str], top: Parser, commands: dict[str, Parser]) -> argparse.Namespace:
     """The options of a command line; what is not known ends the process with a sentence."""
-    name = parse_algorithm(words)
+    name = command_in(words)
     if name in ELSEWHERE and name not in all_commands():
         top.error(f"{name!r} comes with another package; install it with: {how_to_install(ELSEWHERE[name])}")
     if name is not None and name not in all_commands():

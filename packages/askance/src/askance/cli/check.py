@@ -1,4 +1,4 @@
-"""``askance check``: what a file looks like to us."""
+"""``askance check``: the fields and labels of a file, and what looks wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from askance.runner.check import check_file
-    from askance.runner.overwrites import files_read, refuse_overwrites
+    from askance.runner.sources import files_read, refuse_overwrites
 
     refuse_overwrites([("--quarantine", options.quarantine)], files_read(options.source))
     report = check_file(options.source, read_options(options))
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     screen.print()
     screen.print(table(report))
     screen.print()
-    screen.print(labels_in_words(report), soft_wrap=True)
+    screen.print(describe_labels(report), soft_wrap=True)
     for sentence in remarks(report):
         screen.print(sentence, style="yellow", soft_wrap=True)
     screen.print(what_run_would_do(report), soft_wrap=True)
@@ -78,7 +78,7 @@ def shorten(value: str) -> str:
     return plain if len(plain) <= LONGEST_EXAMPLE else f"{plain[: LONGEST_EXAMPLE - 3]}..."
 
 
-def labels_in_words(report: FileReport) -> str:
+def describe_labels(report: FileReport) -> str:
     """The labels with their shares."""
     total = max(1, sum(report.labels.values()))
     shares = [f"{label} {percent(count / total)}" for label, count in report.labels.items()]
@@ -111,10 +111,10 @@ def what_run_would_do(report: FileReport) -> str:
 
 command = Command(
     name="check",
-    summary="tell what a file looks like: fields, labels, and what looks wrong",
-    description="Read a file and tell what it looks like to us: its fields with their kinds and\n"
-    "missing values (of the first 1000 rows), its labels, what looks wrong, and what\n"
-    "'askance run' would do with it. Nothing is learned and nothing is written.",
+    summary="show the fields and labels of a file, and what looks wrong",
+    description="Read a file and show its fields with their kinds and missing values (of the\n"
+    "first 1000 rows), its labels, what looks wrong, and what 'askance run' would do\n"
+    "with it. Nothing is learned and nothing is written.",
     epilog="examples:\n  askance check mail.csv\n  askance check mail.csv --label spam --field zip=category\n"
     "  askance check mail.jsonl --json\n",
     configure=configure,

@@ -14,10 +14,11 @@ from askance.cli.run_options import (
     add_fields,
     add_reading,
     add_weights,
+    add_workers,
     read_options,
     weights_of,
+    workers_of,
 )
-from askance.cli.workers import add_workers, workers_of
 from askance.learner.budget_kinds import read_share
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     from askance.cli.compare_screen import CompareScreen
     from askance.compare.results_cache import refuse_foreign, remove_results
     from askance.errors import BadLine, InvalidInput
-    from askance.runner.overwrites import files_read, refuse_overwrites
+    from askance.runner.sources import files_read, refuse_overwrites
 
     screen = CompareScreen(quiet=options.json)
     outputs = [

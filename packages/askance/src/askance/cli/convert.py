@@ -26,8 +26,7 @@ def run(options: argparse.Namespace) -> int:
     from askance.data.formats.vw_out import write_vw
     from askance.errors import InvalidParameter
     from askance.runner.model import check_can_be_written
-    from askance.runner.overwrites import files_read, refuse_overwrites
-    from askance.runner.sources import open_source
+    from askance.runner.sources import files_read, open_source, refuse_overwrites
 
     if not options.out.lower().endswith(ENDING):
         raise InvalidParameter(f"{options.out!r} does not end with {ENDING}, the only format that is written.")

@@ -1,4 +1,4 @@
-"""``askance demo``: a made-up stream of messages, played three ways."""
+"""``askance demo``: a made-up stream of messages, run three ways."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Demo:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="play another stream (default: 0)")
+    parser.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="run another stream (default: 0)")
     parser.add_argument(
         "--events",
         type=whole_number(1_000),
@@ -108,10 +108,11 @@ def play(events: int, seed: int, screen: Console | None = None) -> Demo:
 
 command = Command(
     name="demo",
-    summary="play a made-up stream and see what a few labels buy",
-    description="Play a made-up stream of short messages, some of them spam, and buy only the\n"
-    "labels that are worth it. The same stream with as many labels bought at random,\n"
-    "and with all labels, shows what the choice is worth. Needs no files, no network.",
+    summary="run a made-up stream and see what a few labels achieve",
+    description="Run a made-up stream of short messages, some of them spam, and request only the\n"
+    "labels that are worth it. The same stream with as many labels requested at\n"
+    "random, and with all labels, shows what the choice is worth. Needs no files and\n"
+    "no network.",
     epilog="examples:\n  askance demo\n  askance demo --seed 7 --events 5000\n  askance demo --json\n",
     configure=configure,
     run=run,

@@ -1,4 +1,4 @@
-"""How results are printed: tables for people, JSON for programs."""
+"""How results are printed: tables for people, JSON for programs, and how long a command took."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+IMPORTED = time.perf_counter()
+START_TICK = 19  # its place in /proc/self/stat after the name of the process, which may have blanks
 BARS = "▁▂▃▄▅▆▇█"
 PLAIN_BARS = "_.:-=+*#"
 
@@ -84,3 +87,32 @@ def describe_omissions(bad_lines: int, unlabeled: int, examples: Sequence[Any] =
     if unlabeled:
         were = "event had no label and was" if unlabeled == 1 else "events had no label and were"
         yield f"{unlabeled:,} {were} left out."
+
+
+# --- time ------------------------------------------------------------------------------------------------
+
+
+def since_now() -> Callable[[], float]:
+    """A function that tells the seconds from here on."""
+    began = time.perf_counter()
+    return lambda: time.perf_counter() - began
+
+
+def since_the_process_began() -> float:
+    """The seconds since this process began, to a hundredth; where the system does not tell, since its first import."""
+    try:
+        with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+            began = int(file.read().rpartition(")")[2].split()[START_TICK]) / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - began
+    except (OSError, AttributeError, ValueError, IndexError):  # not Linux
+        return time.perf_counter() - IMPORTED
+
+
+def format_time(by_clock: float, playing: float, events: int) -> str:
+    """The time of a command, and how much of it went into the events.
+
+    >>> format_time(2.26, 1.5, 3000)
+    '2.3 s by the clock; 1.5 s of it for reading and playing, 2,000 events a second'
+    """
+    speed = events / max(playing, 1e-9)
+    return f"{by_clock:.1f} s by the clock; {playing:.1f} s of it for reading and playing, {speed:,.0f} events a second"

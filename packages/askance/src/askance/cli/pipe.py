@@ -60,18 +60,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_quarantine(data)
     data.add_argument("--raw", action="store_true", help="no scaling, no intercept, as in the papers")
     model = parser.add_argument_group("the model")
-    model.add_argument("--load", metavar="MODEL", help="go on with this model, of a pipe or of askance run")
+    model.add_argument("--load", metavar="MODEL", help="resume this model, of a pipe or of askance run")
     model.add_argument("--save", metavar="MODEL", help="write the model at the end, also on SIGTERM and SIGINT")
 
 
 def run(options: argparse.Namespace) -> int:
     from askance.data.formats.quarantine import Keeper, read_earlier
     from askance.errors import InvalidParameter
-    from askance.runner.lines import Lines
+    from askance.runner.lines import Lines, StopSignals
     from askance.runner.listen import Listener, read_address
     from askance.runner.model import check_can_be_written
-    from askance.runner.overwrites import files_read, refuse_overwrites
-    from askance.runner.stop_signals import StopSignals
+    from askance.runner.sources import files_read, refuse_overwrites
     from askance.runner.vw_pipe import VwPipe
 
     if options.source:
@@ -117,9 +116,9 @@ def run_broker(options: argparse.Namespace) -> int:
     from askance.errors import InvalidParameter
     from askance.runner import Pipe
     from askance.runner.broker_pipe import BrokerPipe, find_saved, sole_writer
+    from askance.runner.lines import StopSignals
     from askance.runner.model import check_can_be_written
-    from askance.runner.overwrites import refuse_overwrites
-    from askance.runner.stop_signals import StopSignals
+    from askance.runner.sources import refuse_overwrites
 
     others = {"--listen": options.listen, "--quarantine": options.quarantine, "--format vw": options.format == "vw"}
     for name, given in others.items():
@@ -245,7 +244,7 @@ def make_vw_pipe(options: argparse.Namespace) -> VwPipe:
 
 
 def load_model(options: argparse.Namespace) -> Model:
-    """The model to go on with."""
+    """The model to resume."""
     own: dict[str, Any] = {
         "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
         "--costs": options.costs, "--classes": options.classes,

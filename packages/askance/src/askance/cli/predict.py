@@ -35,14 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="print JSON lines in place of a CSV table")
     output.add_argument(
         "--explain", type=whole_number(1), nargs="?", const=USUAL_REASONS, default=0, metavar="N",
-        help=f"tell what moved each score: the N strongest fields and\nwords (default: {USUAL_REASONS})",
+        help=f"show what moved each score: the N strongest fields and\nwords (default: {USUAL_REASONS})",
     )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     from askance.errors import BadLine, InvalidInput
-    from askance.runner.model import check_can_be_written
-    from askance.runner.overwrites import files_read, refuse_overwrites
+    from askance.runner.model import Model, check_can_be_written
+    from askance.runner.predict import open_predictor
+    from askance.runner.sources import files_read, refuse_overwrites
 
     outputs = [("--output", options.output), ("--quarantine", options.quarantine)]
     refuse_overwrites(outputs, [*files_read(options.source), ("the model of --load", options.load)])
@@ -51,7 +52,11 @@ def run(options: argparse.Namespace) -> int:
         if name is not None:
             check_can_be_written(name)
     try:
-        with open_predictor(options) as predictor, open_output(options.output) as file:
+        model = Model.load(options.load)
+        with (
+            open_predictor(model, options.source, read_options(options), explain=options.explain) as predictor,
+            open_output(options.output) as file,
+        ):
             write = writer(file, predictor)
             for found in predictor:
                 write(found)
@@ -60,24 +65,6 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.flush()
     print(f"askance predict: {summary(predictor)}", file=sys.stderr)
     return 0
-
-
-def open_predictor(options: argparse.Namespace) -> Predictor:
-    """What predicts the file: the model of one label an event, or of label sets."""
-    from askance.errors import InvalidParameter
-    from askance.learner.files import holds_label_sets
-
-    if not holds_label_sets(options.load):
-        from askance.runner import Model
-        from askance.runner.predict import Predictor
-
-        return Predictor(Model.load(options.load), options.source, read_options(options), explain=options.explain)
-    from askance.runner.label_set_model import LabelSetModel
-    from askance.runner.predict_label_sets import LabelSetPredictor
-
-    if options.explain:
-        raise InvalidParameter("--explain is for events with one label, not for label sets; leave it out.")
-    return LabelSetPredictor(LabelSetModel.load(options.load), options.source, read_options(options))
 
 
 @contextmanager

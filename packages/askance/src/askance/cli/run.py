@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 import signal
 import threading
@@ -19,13 +18,13 @@ from askance.cli.run_options import (
     add_fields,
     add_reading,
     add_weights,
+    add_workers,
     model_of,
     name_timed_limits,
     read_options,
     read_spec,
     weights_of,
 )
-from askance.cli.workers import add_workers
 
 if TYPE_CHECKING:
     from askance.data.formats.read_options import ReadOptions
@@ -43,30 +42,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_reading(data)
     data.add_argument(
         "--label-separator", type=separator, metavar="TEXT",
-        help="labels are sets, with this between them: --label-separator /\n"
-        "(the default algorithm is then D-ADA)",
+        help="an event has several labels, with this between them:\n"
+        "--label-separator / (the default algorithm is then D-ADA)",
     )  # fmt: skip
     data.add_argument("--positive", metavar="LABEL", help="the positive class (default: the second of two)")
     add_fields(data)
     data.add_argument("--time-field", metavar="FIELD", help="the field with the time, for --per-day")
     data.add_argument(
         "--scale", choices=("auto", "none", "l2"), default="auto",
-        help="auto: numbers standardised as they run, texts and\nsparse events to length 1",
+        help="auto: numbers standardized by running statistics,\ntexts and sparse events to length 1",
     )  # fmt: skip
     data.add_argument(
         "--intercept", action=argparse.BooleanOptionalAction, default=True, help="append a constant 1 (default: yes)"
     )
     data.add_argument("--raw", action="store_true", help="--scale none --no-intercept, as in the papers")
     output = parser.add_argument_group("the outcome")
-    output.add_argument("--save", metavar="MODEL", help="write the model, to go on with")
-    output.add_argument("--load", metavar="MODEL", help="go on exactly where this model ended")
+    output.add_argument("--save", metavar="MODEL", help="write the model, to resume it later")
+    output.add_argument("--load", metavar="MODEL", help="resume this model exactly where it ended")
     output.add_argument("--trace", metavar="FILE", help="write every decision, .csv, .jsonl, .npz or .parquet")
     output.add_argument(
         "--curve",
         action="append",
         default=[],
         metavar="FILE",
-        help="write a metric as it goes on, .csv, .json, .png or .svg",
+        help="write a metric over the run, .csv, .json, .png or .svg",
     )
     output.add_argument(
         "--metric",
@@ -82,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument(
         "--continue", action="store_true", dest="resume",
-        help="if --save has a model that was saved on the way, go on from there",
+        help="if --save has a model that was saved on the way, resume there",
     )  # fmt: skip
     add_weights(output)
     output.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -90,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     workers = parser.add_argument_group("workers, for large files")
     add_workers(workers, "processes that parse the files; answers are learned in\nrounds (default: none)")
     workers.add_argument(
-        "--at-once", action="store_true",
+        "--update-immediately", "--at-once", action="store_true",
         help="with workers: learn each answer before the next event,\nas without them",
     )  # fmt: skip
 
@@ -103,7 +102,7 @@ def separator(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play; a signal ends it in one sentence, with no file left half written."""
+    """Run; a signal ends it with a message, and no file is left half written."""
     from askance.errors import BadLine, InvalidInput
 
     is_main = threading.current_thread() is threading.main_thread()
@@ -111,21 +110,12 @@ def run(options: argparse.Namespace) -> int:
     heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
     before = {number: signal.signal(number, stop) for number in heeded}
     try:
-        return run_label_sets(options) if are_labels_sets(options) else run_one_label(options)
+        return run_to_its_end(options)
     except BadLine as error:
         raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def are_labels_sets(options: argparse.Namespace) -> bool:
-    """Whether events have several labels: because the options say so, or the model."""
-    if options.label_separator is not None or options.load is None:
-        return options.label_separator is not None
-    from askance.learner.files import holds_label_sets
-
-    return holds_label_sets(options.load)
 
 
 def stop(number: int, frame: FrameType | None) -> None:
@@ -138,16 +128,18 @@ def stop(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def run_one_label(options: argparse.Namespace) -> int:
-    """Run on events with one label each."""
+def run_to_its_end(options: argparse.Namespace) -> int:
+    """Run the source, write the files that are wanted and show the result."""
     from askance.cli.run_screen import RunScreen
     from askance.errors import InvalidParameter
-    from askance.runner import Model, run_file
+    from askance.runner import run_file
 
+    if are_label_sets(options):
+        refuse_options_of_one_label(options)
     source = check_files(options)
-    model = load(options, Model)
+    model = load(options)
     spec = None if model is not None else read_spec(options, options.intercept and not options.raw)
-    curve_spec = read_curve_spec(options, spec.about() if spec is not None else model.about)
+    curve_spec = read_curve_spec(options, model.about if spec is None else spec.about())
     reading = timed_reading(options, model)
     engine = engine_of(options)
     if options.save_every and (options.trace or options.curve):
@@ -169,7 +161,7 @@ def run_one_label(options: argparse.Namespace) -> int:
             **weights_of(options),
             progress=progress,
             engine=engine,
-            in_rounds=engine is not None and not options.at_once,
+            in_rounds=engine is not None and not options.update_immediately,
             save_every=options.save_every,
             resume=options.resume,
         )
@@ -185,10 +177,34 @@ def run_one_label(options: argparse.Namespace) -> int:
     return 0
 
 
+def are_label_sets(options: argparse.Namespace) -> bool:
+    """Whether events have several labels: because the options say so, or the model."""
+    if options.label_separator is not None or options.load is None:
+        return options.label_separator is not None
+    from askance.learner.files import holds_label_sets
+
+    return holds_label_sets(options.load)
+
+
+def refuse_options_of_one_label(options: argparse.Namespace) -> None:
+    """Raise if an option is there that means nothing for label sets."""
+    from askance.errors import InvalidParameter
+
+    of_one_label = {
+        "--positive": options.positive, "--trace": options.trace,
+        "--curve": options.curve, "--metric": options.metric, "--over": options.over, "--window": options.window,
+        "--alpha-p": options.alpha_p is not None, "--c-p": options.c_p is not None,
+        "--workers": options.workers, "--address": options.address,
+        "--update-immediately": options.update_immediately,
+    }  # fmt: skip
+    for name, given in of_one_label.items():
+        if given:
+            raise InvalidParameter(f"{name} is for events with one label, not for --label-separator; leave it out.")
+
+
 def check_files(options: argparse.Namespace) -> Any:
-    """What to read; refuses to write over it, or over the model to go on with."""
-    from askance.runner.overwrites import files_read, refuse_overwrites
-    from askance.runner.sources import expand_sources
+    """What to read; refuses to write over it, or over the model to resume."""
+    from askance.runner.sources import expand_sources, files_read, refuse_overwrites
 
     source = expand_sources(options.source)
     read = [named for one in (source if isinstance(source, list) else [source]) for named in files_read(one)]
@@ -216,53 +232,12 @@ def engine_of(options: argparse.Namespace) -> Any:
     from askance.errors import InvalidParameter
 
     if options.workers is None and options.engine == "local" and options.address is None:
-        if options.at_once:
-            raise InvalidParameter("--at-once is for --workers; without them every answer is learned at once.")
+        if options.update_immediately:
+            raise InvalidParameter(
+                "--update-immediately is for --workers; without them every answer is learned immediately."
+            )
         return None
     return make_engine(options.engine, options.workers, options.address)
-
-
-def run_label_sets(options: argparse.Namespace) -> int:
-    """Run on events with several labels each."""
-    from askance.cli.label_set_screen import show_label_sets
-    from askance.cli.run_screen import RunScreen
-    from askance.errors import InvalidParameter
-    from askance.runner.label_set_model import LabelSetModel
-    from askance.runner.label_sets import USUAL_ALGORITHM, run_label_sets_file
-
-    of_one_label = {
-        "--positive": options.positive, "--trace": options.trace,
-        "--curve": options.curve, "--metric": options.metric, "--over": options.over, "--window": options.window,
-        "--alpha-p": options.alpha_p is not None, "--c-p": options.c_p is not None,
-        "--workers": options.workers, "--address": options.address, "--at-once": options.at_once,
-        "--save-every": options.save_every, "--continue": options.resume,
-    }  # fmt: skip
-    for name, given in of_one_label.items():
-        if given:
-            raise InvalidParameter(f"{name} is for events with one label, not for --label-separator; leave it out.")
-    source = check_files(options)
-    model = load(options, LabelSetModel)
-    options.algorithm = options.algorithm or USUAL_ALGORITHM
-    reading = timed_reading(options, model)
-    screen = RunScreen(quiet=options.json)
-    with screen.progress() as progress:
-        outcome = run_label_sets_file(
-            source,
-            None if model is not None else read_spec(options, options.intercept and not options.raw),
-            dataclasses.replace(reading, classes=None),
-            separator=options.label_separator,
-            model=model,
-            labels=reading.classes,
-            scale="none" if options.raw else options.scale,
-            save=options.save,
-            progress=progress,
-        )
-    if options.json:
-        print_json(outcome.as_json())
-    else:
-        written = [name for name in (options.save, options.quarantine) if name]
-        show_label_sets(screen.out, outcome, written, options.elapsed())
-    return 0
 
 
 def read_curve_spec(options: argparse.Namespace, about: dict[str, Any]) -> Any:
@@ -286,8 +261,8 @@ def read_curve_spec(options: argparse.Namespace, about: dict[str, Any]) -> Any:
     return curve_spec
 
 
-def load(options: argparse.Namespace, kind: Any) -> Any:
-    """The model to go on with, of which only the budget can be changed; None without --load."""
+def load(options: argparse.Namespace) -> Any:
+    """The model to resume, of which only the budget can be changed; None without --load."""
     if not options.load:
         return None
     own = {
@@ -296,16 +271,16 @@ def load(options: argparse.Namespace, kind: Any) -> Any:
         "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
         "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
     }  # fmt: skip
-    return model_of(options, own, kind)
+    return model_of(options, own)
 
 
 command = Command(
     name="run",
-    summary="play one algorithm on one file",
-    description="Play a file, or several, from beginning to end: predict every event, buy some\n"
-    "labels, learn from those. Reads in pieces, so that a file may be larger than\n"
-    "the memory, and shows how it goes on a terminal. Ends with a table of what the\n"
-    "labels bought.",
+    summary="run one algorithm on a file",
+    description="Run one algorithm on a file, or on several, from beginning to end: predict every\n"
+    "event, request some labels and learn from them. Files are read in pieces and may\n"
+    "be larger than the memory. A terminal shows the progress. A table shows the\n"
+    "results at the end.",
     epilog="examples:\n"
     "  askance run mail.csv\n"
     "  askance run mail.csv --label spam --budget 500 --trace decisions.csv\n"

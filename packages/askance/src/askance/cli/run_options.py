@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import whole_number
 from askance.data.formats import FORMATS, list_formats
+from askance.engines import ENGINES
 from askance.learner.budget_kinds import (
     BUDGET_KINDS,
     SHARE,
@@ -20,6 +21,7 @@ from askance.learner.budget_kinds import (
 
 if TYPE_CHECKING:
     from askance.data.formats.read_options import ReadOptions
+    from askance.runner import Model
     from askance.runner.algorithm_spec import AlgorithmSpec
 
 USUAL_RATE = 0.05  # of the labels, where auto has no limit
@@ -27,7 +29,7 @@ USUAL_LABEL = "default: label, y, class, target, or the last"
 
 
 def add_algorithm(parser: argparse.ArgumentParser) -> None:
-    """What plays, and how many labels it may buy."""
+    """Which algorithm, and how many labels it may request."""
     who = parser.add_argument_group("the algorithm")
     who.add_argument(
         "-a", "--algorithm", metavar="NAME",
@@ -58,13 +60,13 @@ def add_algorithm(parser: argparse.ArgumentParser) -> None:
 
 def add_reading(data: argparse._ArgumentGroup, label: str = USUAL_LABEL) -> None:
     """How a file is read, and what to say of its label."""
-    data.add_argument("--format", metavar="NAME", help=f"{list_formats(list(FORMATS))}\n(default: told)")
+    data.add_argument("--format", metavar="NAME", help=f"{list_formats(list(FORMATS))}\n(default: detected)")
     data.add_argument("--encoding", metavar="NAME", help="what text is written in, such as latin-1 (default: utf-8)")
     add_na_values(data)
     data.add_argument("--label", metavar="FIELD", help=f"the field with the label ({label})")
     data.add_argument(
         "--header", action=argparse.BooleanOptionalAction, default=None,
-        help="whether a CSV file begins with a line of names (default: found out)",
+        help="whether a CSV file begins with a line of names (default: detected)",
     )  # fmt: skip
     data.add_argument("--skip-bad-lines", action="store_true", help="leave out lines that cannot be read")
     add_quarantine(data)
@@ -82,7 +84,7 @@ def add_quarantine(data: argparse._ArgumentGroup) -> None:
     """Where lines go that cannot be read."""
     data.add_argument(
         "--quarantine", metavar="FILE.jsonl",
-        help="leave them out, but write each to this file, with\nthe reason; the file can be played again",
+        help="leave them out, but write each to this file, with\nthe reason; the file can be run again",
     )  # fmt: skip
 
 
@@ -105,6 +107,7 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
         skip_bad_lines=options.skip_bad_lines,
         quarantine=options.quarantine,
         classes=options.classes,
+        label_separator=getattr(options, "label_separator", None),
         features=kinds or None,
     )
 
@@ -113,7 +116,7 @@ def add_fields(parser: argparse._ArgumentGroup) -> None:
     """What the fields of events are."""
     parser.add_argument(
         "--field", action="append", default=[], metavar="NAME=KIND", dest="kinds",
-        help="what a field is: number, category, text, date, time or\nignore (default: told by its values)",
+        help="what a field is: number, category, text, date, time or\nignore (default: detected from its values)",
     )  # fmt: skip
     parser.add_argument("--classes", type=words, metavar="A,B,...", help="all labels there are")
 
@@ -225,9 +228,10 @@ def read_spec(options: argparse.Namespace, intercept: bool) -> AlgorithmSpec:
     """The algorithm, the parameters and the budget that the options ask for."""
     from askance.errors import InvalidParameter
     from askance.learner.presets import find, is_auto
-    from askance.runner.algorithm_spec import USUAL_ALGORITHM, AlgorithmSpec, parse_algorithm
+    from askance.runner.algorithm_spec import LABEL_SET_ALGORITHM, USUAL_ALGORITHM, AlgorithmSpec, parse_algorithm
 
-    name, parameters = parse_algorithm(options.algorithm or USUAL_ALGORITHM, options.settings)
+    usual = USUAL_ALGORITHM if getattr(options, "label_separator", None) is None else LABEL_SET_ALGORITHM
+    name, parameters = parse_algorithm(options.algorithm or usual, options.settings)
     if options.objective is not None and not is_auto(name):
         raise InvalidParameter(f"--objective is for auto, not for {name}; leave one of the two out.")
     if options.costs is not None and not (is_auto(name) or find(name).takes_costs):
@@ -252,22 +256,42 @@ def budget_of(options: argparse.Namespace) -> Any:
 
 
 def name_timed_limits(options: argparse.Namespace, *, given: bool = True) -> str:
-    """The limits that need the time of each event, in words: those that are given, or all there are."""
+    """List the limits that need the time of each event: those that are given, or all there are."""
     timed = period_kinds().values()
     return " or ".join(kind.option for kind in timed if not given or getattr(options, kind.destination) is not None)
 
 
-def model_of(options: argparse.Namespace, own: dict[str, Any], kind: Any = None) -> Any:
-    """The model to go on with, a ``Model`` unless another kind is wanted. Only its budget can be changed: the options
-    in ``own`` it brings itself."""
+def model_of(options: argparse.Namespace, own: dict[str, Any]) -> Model:
+    """The model to resume. Only its budget can be changed: the options in ``own`` it brings itself."""
     from askance.errors import InvalidParameter
     from askance.runner import Model
 
     for name, given in own.items():
         if given:
             raise InvalidParameter(f"{name} cannot be changed with --load: the model brings its own.")
-    model = (kind or Model).load(options.load)
+    model = Model.load(options.load)
     budget = budget_of(options)
     if budget is not None:
         model.classifier.budget = budget
     return model
+
+
+def add_workers(parser: Any, workers: str = "processes (default: one per processor)") -> None:
+    """Add ``--workers``, ``--engine`` and ``--address``."""
+    parser.add_argument("--workers", type=whole_number(1), metavar="N", help=workers)
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="local",
+        help="where they are: on this machine, or on a cluster of Ray or Dask",
+    )  # fmt: skip
+    parser.add_argument(
+        "--address", metavar="WHERE", help="of the cluster, such as ray://head:10001\n(default: start one here)"
+    )
+
+
+def workers_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What the user said about workers, as options of ``Sweep.run``; refused here if it cannot work."""
+    from askance.engines import make_engine
+
+    chosen = {name: getattr(options, name) for name in ("workers", "engine", "address")}
+    make_engine(options.engine, options.workers, options.address)
+    return chosen

@@ -13,16 +13,16 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from askance.cli.clock import format_time
-from askance.cli.output import console, describe_omissions, percent, spark
+from askance.cli.output import console, describe_omissions, format_time, percent, spark
 from askance.evaluate.metrics.format import in_digits
 from askance.evaluate.metrics.objectives import USUAL_METRIC
-from askance.evaluate.metrics.register import metric_of
+from askance.evaluate.metrics.register import LABEL_SET_METRICS, metric_of
 from askance.learner.budget import as_budget
 from askance.plural import format_count
 from askance.runner import Progress, RunResult
 
 MOST_CLASSES = 8  # that are listed
+MOST_LABELS = 12  # of label sets, the most frequent first
 
 
 class RunScreen:
@@ -35,7 +35,7 @@ class RunScreen:
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[Progress], None] | None]:
-        """A bar of how much was read, with events a second, labels bought and accuracy so far."""
+        """A bar of how much was read, with events a second, labels requested and accuracy so far."""
         if not self.err.is_terminal:
             yield None
             return
@@ -75,38 +75,56 @@ class RunScreen:
             self.out.print(f"Written: {name}", soft_wrap=True)
 
 
-def rows(outcome: RunResult, weighted: Sequence[str], by_clock: float) -> Iterator[tuple[str, str | Text]]:
+Row = tuple[str, str | Text]
+
+
+def rows(outcome: RunResult, weighted: Sequence[str], by_clock: float) -> Iterator[Row]:
     """The lines of the closing table."""
     found, clf, about = outcome.summary(), outcome.model.classifier, outcome.model.about
-    classes = outcome.totals.classes.tolist()
+    has_sets = outcome.model.has_label_sets
     letters = ", ".join(_set(letter, value) for letter, value in about["parameters"].items())
     budget = "" if clf.budget is None else f", {as_budget(clf.budget).describe()}"
-    columns = "1 column" if outcome.features == 1 else f"{outcome.features:,} columns"
-    yield "stream", f"{outcome.name}: {format_count(found['events'], 'event')}, {columns}"
+    if has_sets:
+        budget = budget.replace("events", "questions").replace("labels", "answers")
+    events = format_count(found["events"], "event")
+    yield "stream", f"{outcome.name}: {events}, {format_count(outcome.features, 'column')}"
+    yield from label_set_rows(outcome, found) if has_sets else class_rows(outcome)
+    yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
+    yield "done to values", outcome.preparation
+    yield from answer_rows(outcome, found) if has_sets else requested_rows(outcome, found, weighted)
+    yield "time", format_time(by_clock, outcome.seconds, found["events"])
+    if not has_sets and clf.events_seen_ > found["events"]:
+        yield "model in all", f"{format_count(clf.events_seen_, 'event')}, {format_count(clf.labels_asked_, 'label')}"
+
+
+# --- one label an event ----------------------------------------------------------------------------------
+
+
+def class_rows(outcome: RunResult) -> Iterator[Row]:
+    """What the labels are."""
     if outcome.unlabeled:
         extra = "1 more event, predicted" if outcome.unlabeled == 1 else f"{outcome.unlabeled:,} more events, predicted"
         yield "without a label", f"{extra} but never asked, and in none of the numbers below"
+    classes = outcome.totals.classes.tolist()
     more = ", ..." if len(classes) > MOST_CLASSES else ""
     column = outcome.model.stream.get("label")
     found_in = "" if column is None else f"; the column {column!r}"
     yield "classes", ", ".join(str(label) for label in classes[:MOST_CLASSES]) + more + found_in
-    yield "algorithm", about["algorithm"] + (f" ({letters})" if letters else "") + budget
-    yield "done to values", outcome.preparation
-    bought = f"{found['labels']:,} ({percent(found['query_ratio'])} of the events)"
+
+
+def requested_rows(outcome: RunResult, found: Mapping[str, Any], weighted: Sequence[str]) -> Iterator[Row]:
+    """How many labels were requested, and how good the predictions were."""
+    clf = outcome.model.classifier
+    requested = f"{found['labels']:,} ({percent(found['query_ratio'])} of the events)"
     audits = f", {outcome.totals.audits:,} of them at random (explore)" if clf.explore else ""
-    yield "labels bought", Text(bought, style="bold").append(audits, style="not bold")
+    yield "labels bought", Text(requested, style="bold").append(audits, style="not bold")
     if found["events"]:
         yield from metric_rows(outcome, found, weighted)
     if hasattr(clf, "report"):
         yield from own_estimate(clf.report(), outcome.headline, bool(clf.explore))
-    yield "time", format_time(by_clock, outcome.seconds, found["events"])
-    if clf.events_seen_ > found["events"]:
-        yield "model in all", f"{format_count(clf.events_seen_, 'event')}, {format_count(clf.labels_asked_, 'label')}"
 
 
-def metric_rows(
-    outcome: RunResult, found: Mapping[str, Any], weighted: Sequence[str]
-) -> Iterator[tuple[str, str | Text]]:
+def metric_rows(outcome: RunResult, found: Mapping[str, Any], weighted: Sequence[str]) -> Iterator[Row]:
     """The lines of how good the predictions were, of one event with a label or more: first of all by what the algorithm
     optimizes."""
     of = "mean of all classes" if outcome.positive is None else f"class {outcome.positive}"
@@ -169,7 +187,7 @@ def list_recalls(recalls: dict[Any, float]) -> str:
     return listed if len(recalls) <= MOST_CLASSES else f"the weakest of {len(recalls)} classes: {listed}"
 
 
-def own_estimate(report: Any, headline: str, is_exploring: bool) -> Iterator[tuple[str, str]]:
+def own_estimate(report: Any, headline: str, is_exploring: bool) -> Iterator[Row]:
     """What a committee says of itself, beside the truth: of what it optimizes, if that is a share of the events."""
     metric = metric_of(headline if headline in ("accuracy", "f1") else USUAL_METRIC)
     heard = sum(member.vote > 0.0 for member in report.member_reports)
@@ -201,6 +219,9 @@ def is_spent(clf: Any) -> bool:
 def remarks(outcome: RunResult) -> Iterator[str]:
     """What a user should know beside the numbers."""
     totals, clf = outcome.totals, outcome.model.classifier
+    if outcome.model.has_label_sets:
+        yield from describe_omissions(outcome.bad_lines, 0, outcome.bad_line_examples)
+        return
     if is_spent(clf) and not totals.labels:
         yield (
             f"All {clf.labels_asked_:,} labels were spent before this file; --budget with a larger number buys more."
@@ -217,3 +238,35 @@ def remarks(outcome: RunResult) -> Iterator[str]:
         yield f"The field {name!r} {what} {'text' if now == 'text' else f'a {now}'}."
     if outcome.restarted:
         yield "A class turned up late: the file was read for all classes first. --classes saves that."
+
+
+# --- label sets ------------------------------------------------------------------------------------------
+
+
+def label_set_rows(outcome: RunResult, found: Mapping[str, Any]) -> Iterator[Row]:
+    """How many labels there are."""
+    per_event = (outcome.totals.trace.truth == 1).sum() / max(1, found["events"])
+    yield "labels", f"{found['labels']:,}, {per_event:.2f} an event"
+
+
+def answer_rows(outcome: RunResult, found: Mapping[str, Any]) -> Iterator[Row]:
+    """How many answers were requested, and how good the predictions were: of all labels, and of each."""
+    trace = outcome.totals.trace
+    known = {label: bool((column >= 0).any()) for label, column in zip(trace.labels, trace.truth.T, strict=True)}
+    is_any_known = any(known.values())
+    share = f" ({percent(found['query_ratio'])} of the questions)" if is_any_known else "; no event has a known label"
+    yield "answers bought", Text(f"{found['answers']:,}{share}", style="bold")
+    for metric in LABEL_SET_METRICS.values():
+        yield metric.title, show_metric(found[metric.name], is_any_known)
+    by_label = outcome.totals.by_label()
+    for label in sorted(by_label, key=lambda label: -by_label[label]["events"])[:MOST_LABELS]:
+        figures = by_label[label]
+        counts = f"{format_count(figures['events'], 'event')}, {format_count(figures['answers'], 'answer')}"
+        yield f"  {label}", f"F1 {show_metric(figures['f1'], known[label])}; {counts}"
+    if len(by_label) > MOST_LABELS:
+        yield "", f"and {len(by_label) - MOST_LABELS:,} more labels; --json has all"
+
+
+def show_metric(value: float, is_known: bool) -> str:
+    """A metric's value; a dash where nothing is known that it could be computed from."""
+    return in_digits(value) if is_known and value == value else "-"

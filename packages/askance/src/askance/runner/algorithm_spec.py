@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from askance.learner.multilabel import MultiLabelClassifier
 
 USUAL_ALGORITHM = "auto"
-"""What plays if no algorithm is named."""
+"""What runs if no algorithm is named."""
+LABEL_SET_ALGORITHM = "D-ADA"
+"""The same, where events have several labels."""
 SET_APART = ("budget", "classes", "explore", "intercept", "n_features", "normalize", "random_state")
 WORDS = ("objective", "kernel")  # parameters whose value is a word
 
@@ -70,7 +72,7 @@ class AlgorithmSpec:
         width = {} if n_features is None else {"n_features": n_features}
         return make_stream_classifier(self.algorithm, classes=classes, **width, **self._arguments(positive))
 
-    def make_multilabel(self, labels: Any, separator: str) -> MultiLabelClassifier:
+    def make_multilabel(self, labels: Any, separator: str | None) -> MultiLabelClassifier:
         """The classifier for label sets."""
         from askance.learner.multilabel import make_multilabel
 

@@ -29,10 +29,9 @@ from askance.brokers import MessageSource, Numbered, Position, Sink, Unreachable
 from askance.errors import AskanceError, InvalidParameter
 from askance.learner.budget import as_budget
 from askance.runner.algorithm_spec import AlgorithmSpec
+from askance.runner.lines import StopSignals
 from askance.runner.model import Model
-from askance.runner.pipe import Pipe
-from askance.runner.recent_ids import RecentIds
-from askance.runner.stop_signals import StopSignals
+from askance.runner.pipe import Pipe, RecentIds
 
 BROKER = "broker"
 """Where a model keeps what belongs to its source."""
@@ -78,7 +77,7 @@ class BrokerPipe:
     ) -> None:
         self._pipe, self._source, self._sink, self._path = pipe, source, sink, path
         self._encode, self._complain = encode, complain
-        self._goes_on = BROKER in pipe.about
+        self._is_resumed = BROKER in pipe.about
         kept = pipe.about.get(BROKER) or {"source": source.name}
         if kept["source"] != source.name:
             raise InvalidParameter(
@@ -106,7 +105,7 @@ class BrokerPipe:
         try:
             self.open()
         except AskanceError as error:
-            if not self._goes_on:
+            if not self._is_resumed:
                 raise
             return self._reconnect(error, signals, time.monotonic() + START_PATIENCE)
         return True

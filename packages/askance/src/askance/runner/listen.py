@@ -12,8 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.runner.lines import PIECE, LineSplitter
-from askance.runner.stop_signals import StopSignals
+from askance.runner.lines import PIECE, LineSplitter, StopSignals
 
 MOST_CLIENTS = 500
 MOST_UNREAD = 1 << 20  # bytes of replies, from which on a client's lines wait

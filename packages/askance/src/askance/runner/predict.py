@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,8 @@ from askance.data import Batch, Stream
 from askance.data.encoding.rows import word_of
 from askance.data.formats.read_options import ReadOptions, change
 from askance.data.formats.stream import find_id
-from askance.errors import InvalidInput
-from askance.runner.model import LABEL_KINDS, Model
+from askance.errors import InvalidInput, InvalidParameter
+from askance.runner.model import LABEL_KINDS, USUAL_SEPARATOR, Model
 from askance.runner.sources import open_source
 
 
@@ -46,7 +46,7 @@ class Predictor:
     Attributes
     ----------
     separator : str
-        What stands between the labels of an event, where they are sets (``LabelSetPredictor``).
+        Of label sets: what stands between the labels of an event.
     events : int
         How many events were predicted so far.
     labeled, right : int
@@ -73,16 +73,18 @@ class Predictor:
     ) -> None:
         self.classifier: Any = model.classifier
         self.explain = explain
-        self.classes: list[Any] = self.classifier.classes_.tolist()
-        self._words = frozenset(map(word_of, self.classes))
-        kind = LABEL_KINDS.get(self.classifier.classes_.dtype.kind, "text")
-        reading = change(reading or ReadOptions(), **changes)
-        labels = reading.labels or model.stream.get("labels") or kind
-        self._open(source, model.stream, reading, labels=labels, classes=self.classes, keep_rows=explain > 0)
-
-    def _open(self, source: Any, state: Any, reading: ReadOptions, **changes: Any) -> None:
         self.events = self.labeled = self.right = 0
-        self.stream: Stream = open_source(source, reading, **changes, state=state, frozen=True, origins=True)
+        self._reader = model.reader
+        reading = self._options(model, change(reading or ReadOptions(), **changes))
+        self.stream: Stream = open_source(source, reading, state=model.stream, frozen=True, origins=True)
+
+    def _options(self, model: Model, reading: ReadOptions) -> ReadOptions:
+        """How the source is read, once it is known what is predicted."""
+        classes = self.classifier.classes_
+        self.classes: list[Any] = classes.tolist()
+        self._words = frozenset(map(word_of, self.classes))
+        labels = reading.labels or model.stream.get("labels") or LABEL_KINDS.get(classes.dtype.kind, "text")
+        return change(reading, labels=labels, classes=self.classes, keep_rows=self.explain > 0)
 
     def __enter__(self) -> Predictor:
         return self
@@ -100,14 +102,9 @@ class Predictor:
     def left_out(self) -> list[str]:
         """The fields of the file that the model does not know, label and id aside."""
         names = list(self.stream.first_values)
-        known = set(self._fields)
+        known = set(getattr(self._reader, "fields_", ()))
         known |= {name.split(".")[0] for name in known} | {f.name for f in self.stream.fields if f.kind == "label"}
         return [name for name in names if name not in known and name != find_id(names)]
-
-    @property
-    def _fields(self) -> Iterable[str]:
-        """The names of the fields that the model knows."""
-        return getattr(self.classifier, "fields_", ())
 
     def _predict(self, batch: Batch) -> Predictions:
         X = self._rows_of(batch)
@@ -157,3 +154,47 @@ class Predictor:
         known = [one == other for one, other in found if other in self._words]
         self.labeled += len(known)
         self.right += sum(known)
+
+
+class LabelSetPredictor(Predictor):
+    """Predicts label sets: a ``Predictor`` whose column ``labels`` has a list of the predicted labels of each event,
+    and whose probabilities are those of each label.
+
+    ``labeled`` counts the events whose labels are known, ``right`` those whose whole set was predicted.
+    """
+
+    def _options(self, model: Model, reading: ReadOptions) -> ReadOptions:
+        if self.explain:
+            raise InvalidParameter("--explain is for events with one label, not for label sets; leave it out.")
+        self.classes = list(self.classifier.labels_)
+        self.separator = self.classifier.label_separator or USUAL_SEPARATOR
+        return change(reading, labels="text", label_separator=reading.label_separator or self.separator)
+
+    def _predict(self, batch: Batch) -> Predictions:
+        X = self._rows_of(batch)
+        sets = np.empty(X.shape[0], object)
+        for row, has_label in enumerate(self.classifier.predict(X) == 1):
+            sets[row] = [str(self.classes[place]) for place in np.flatnonzero(has_label)]
+        self._count(sets, batch.y)
+        columns = {**self._number(batch), "labels": sets}
+        return Predictions(columns, self.classifier.predict_proba(X), None)
+
+    def _count(self, predicted: np.ndarray, y: np.ndarray | None) -> None:
+        from askance.learner.multilabel.label_sets import read_known
+
+        if y is None:
+            return
+        for found, value in zip(predicted, y.tolist(), strict=True):
+            truth = read_known(value, "a label", self.stream.options.label_separator)
+            if isinstance(truth, dict):
+                is_whole = all(truth.get(str(label)) is not None for label in self.classes)
+                truth = {label for label, answer in truth.items() if answer} if is_whole else None
+            if truth is not None:
+                self.labeled += 1
+                self.right += set(found) == truth
+
+
+def open_predictor(model: Model, source: Any, reading: ReadOptions | None = None, *, explain: int = 0) -> Predictor:
+    """What predicts the events of a file, by the kind of label that the model has."""
+    kind = LabelSetPredictor if model.has_label_sets else Predictor
+    return kind(model, source, reading, explain=explain)

@@ -11,9 +11,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from askance.data import Stream
-from askance.data.encoding.kinds import number_in
 from askance.data.formats import pieces
-from askance.data.formats.first_events import warnings_of
 from askance.data.formats.read_options import ReadOptions, change
 from askance.engines import WorkerEngine
 from askance.engines.local import ThreadEngine, cores
@@ -22,18 +20,16 @@ from askance.evaluate.costs import relative_costs
 from askance.evaluate.metrics import Curve
 from askance.evaluate.metrics.arrays import share
 from askance.evaluate.metrics.objectives import headline_of
-from askance.evaluate.metrics.register import Weights
+from askance.evaluate.metrics.register import USUAL_WEIGHTS, Weights
 from askance.evaluate.metrics.summary import weights_for
 from askance.runner.algorithm_spec import AlgorithmSpec
 from askance.runner.checkpoint import Checkpoint
 from askance.runner.curve_recorder import CurveSpec, Recorder
-from askance.runner.model import Model, check_can_be_written
-from askance.runner.preparation import describe_preparation
-from askance.runner.read_ahead import read_ahead
-from askance.runner.shared_reading import Position, SharedReader
+from askance.runner.model import USUAL_SEPARATOR, Model, check_can_be_written, describe_preparation
+from askance.runner.shared_reading import Position, SharedReader, read_ahead
 from askance.runner.sources import open_source
-from askance.runner.stream_runner import LateClass, StreamRunner, labels_in
-from askance.runner.totals import ALPHA_P, C_P, Totals
+from askance.runner.stream_runner import LateClass, StreamRunner
+from askance.runner.totals import ALPHA_P, C_P
 from askance.runner.traces import open_trace
 
 SCALES = ("auto", "none", "l2")
@@ -42,7 +38,7 @@ MANY_PIECES = 6
 
 
 class Progress(NamedTuple):
-    """How far a stream has been played, and how well."""
+    """How much of a stream has been run, and how well."""
 
     events: int
     labels: int
@@ -54,12 +50,13 @@ class Progress(NamedTuple):
 
 @dataclass(frozen=True)
 class RunResult:
-    """The result of playing a stream."""
+    """The result of running a stream."""
 
     name: str
     """The name of the file; ``-`` for the standard input."""
     model: Model
-    totals: Totals
+    totals: Any
+    """``Totals``, or of label sets ``LabelSetTotals``."""
     preparation: str
     """What was done to the values, in words."""
     features: int
@@ -75,7 +72,7 @@ class RunResult:
     warnings: list[str]
     """What looks wrong in the data, each in a sentence."""
     restarted: bool
-    """Whether the file was played again from its beginning because a class came late."""
+    """Whether the file was run again from its beginning because a class came late."""
     alpha_p: float = ALPHA_P
     """The weight of sensitivity in ``sum``."""
     c_p: float = C_P
@@ -87,7 +84,7 @@ class RunResult:
     @property
     def positive(self) -> Any:
         """The label of the positive class; None if there is none."""
-        return None if self.totals.positive is None else self.totals.classes.item(self.totals.positive)
+        return self.totals.positive_label
 
     @property
     def description(self) -> str | None:
@@ -102,6 +99,8 @@ class RunResult:
     @property
     def weights(self) -> Weights:
         """The weights of metrics, with the costs of mistakes if the classifier has them."""
+        if self.model.has_label_sets:
+            return USUAL_WEIGHTS
         return weights_with_costs(self.model.classifier, self.alpha_p, self.c_p)
 
     @property
@@ -111,23 +110,20 @@ class RunResult:
 
     def as_json(self) -> dict[str, Any]:
         """The whole result as plain values, for programs."""
-        clf, seconds = self.model.classifier, self.seconds
-        summary = self.summary()
-        summary["loop_seconds"] = summary.pop("seconds")
-        return {
+        clf, seconds, totals = self.model.classifier, self.seconds, self.totals
+        found = {
             "source": self.name,
             **{name: self.model.about[name] for name in ("algorithm", "parameters")},
             "preparation": self.preparation,
             "features": self.features,
-            "classes": self.totals.classes.tolist(),
-            "positive": self.positive,
-            **({} if self.positive is None else {"alpha_p": self.alpha_p, "c_p": self.c_p}),
-            **summary,
-            "recalls": {str(label): share for label, share in self.totals.recalls().items()},
-            "audits": self.totals.audits,
-            "course": [piece._asdict() for piece in self.totals.course.pieces(20)],
+            **totals.as_json(self.weights),
+        }
+        if self.model.has_label_sets:
+            return {**found, "seconds": seconds, "bad_lines": self.bad_lines}
+        return {
+            **found,
             "seconds": seconds,
-            "events_per_second": self.totals.events / seconds if seconds else None,
+            "events_per_second": totals.events / seconds if seconds else None,
             "bad_lines": self.bad_lines,
             "widened": [{"field": name, "before": before, "now": now} for name, before, now in self.widened],
             "unlabeled": self.unlabeled,
@@ -172,12 +168,14 @@ def run_file(
     source
         Anything ``open_stream`` reads, or a name that ``askance data list`` shows.
     spec : AlgorithmSpec, optional
-        The algorithm and its parameters.
+        The algorithm and its parameters. Default: ``auto``, or ``D-ADA`` for label sets.
     reading : ReadOptions, optional
         How to read the source. Without ``classes``, a label that comes later than the first events makes a file be read
-        for all of them and run again from its beginning, while a pipe cannot go on.
+        for all of them and run again from its beginning, while a pipe cannot continue. With ``label_separator``, an
+        event has several labels: a file is read for all of them first, a pipe needs ``classes``, and ``positive``,
+        ``trace``, ``curve`` and ``engine`` mean nothing.
     model : Model, optional
-        Go on with this model instead of a new one, exactly where it ended.
+        Resume this model instead of making a new one, exactly where it ended.
     positive : label, optional
         The class that precision, recall and F1 are about. Default: the second of two.
     scale : {"auto", "none", "l2"}
@@ -205,10 +203,17 @@ def run_file(
     **changes
         Single ``ReadOptions``, in the place of those of ``reading``.
     """
-    spec = _check(spec or AlgorithmSpec(), model, scale)
+    if scale not in SCALES:
+        raise InvalidParameter(f"scale must be one of {', '.join(SCALES)}, got {scale!r}.")
+    reading = change(reading or ReadOptions(), **changes)
+    runner = runner_of(reading, model)
+    spec = spec or AlgorithmSpec(runner.usual_algorithm)
+    if scale == "l2":
+        spec = dataclasses.replace(spec, normalize="l2")
+    if model is None:
+        spec = runner.check_spec(spec, reading)
     if curve is not None:
         curve.check()
-    reading = change(reading or ReadOptions(), **changes)
     for name in (save, reading.quarantine):
         if name is not None:
             check_can_be_written(name)
@@ -217,9 +222,10 @@ def run_file(
     position = None
     if resume:
         model, position = checkpoint.find(model)
-    run = FileRun(
+    file_run = FileRun(
         source=source,
         spec=spec,
+        runner=runner_of(reading, model),
         reading=reading,
         model=model,
         positive=positive,
@@ -236,7 +242,7 @@ def run_file(
         position=position,
     )
     try:
-        outcome = run.run_with_retries()
+        outcome = file_run.run_with_retries()
     except BaseException:
         if engine is not None:
             engine.kill()
@@ -252,6 +258,7 @@ class FileRun:
 
     source: Any
     spec: AlgorithmSpec
+    runner: type[StreamRunner]
     reading: ReadOptions
     model: Model | None
     positive: Any
@@ -270,43 +277,40 @@ class FileRun:
 
     def run_with_retries(self) -> RunResult:
         """Run; where a late label has a wider kind than the first ones (whole numbers, numbers, text), run again."""
-        reading, is_retry = self._first_reading(), False
+        reading = first_reading = self._first_reading()
+        is_retry = False
         while True:
             with open_source(self.source, reading) as stream:
                 can_retry = self.reading.classes is None and self.model is None and stream.source.can_be_read_again
                 try:
                     return self._run_stream(stream, can_retry, is_retry)
                 except BadLine:
-                    if not can_retry or stream.labels.wider is None or self._first_labels is not None:
+                    if not can_retry or stream.labels.wider is None or first_reading.labels is not None:
                         raise
-                    reading, is_retry = dataclasses.replace(reading, labels=stream.labels.wider), True
-
-    @property
-    def _first_labels(self) -> str | None:
-        """The kind of labels that is known before the first event."""
-        classes = self.reading.classes
-        if self.reading.labels is None and classes and any(number_in(str(label)) is None for label in classes):
-            return "text"  # even if the first ones are numbers
-        return self.reading.labels
+                    reading, is_retry = dataclasses.replace(first_reading, labels=stream.labels.wider), True
 
     def _first_reading(self) -> ReadOptions:
         """How the source is read at first: with the state of a model, else from nothing."""
-        reading = dataclasses.replace(
-            self.reading, labels=self._first_labels, origins=self.reading.origins or self.trace is not None
-        )
+        reading = self.runner.options(self.reading, self.model)
+        reading = dataclasses.replace(reading, origins=reading.origins or self.trace is not None)
+        if reading.label_separator is None and self.model is not None and self.model.has_label_sets:
+            separator = self.model.classifier.label_separator or USUAL_SEPARATOR
+            reading = dataclasses.replace(reading, label_separator=separator)
         if self.model is None:
             return dataclasses.replace(reading, raw=self.raw)
-        classes = self.model.classifier.classes_.tolist()
-        return dataclasses.replace(reading, state=self.model.stream, classes=classes)
+        return dataclasses.replace(reading, state=self.model.stream)
 
     def _run_stream(self, stream: Stream, can_retry: bool, is_retry: bool) -> RunResult:
         """Run an open stream; where a class comes late, find all classes first and run it again."""
+        classes = self.reading.classes
+        if self.runner.reads_labels_first and classes is None and self.model is None:
+            classes = self.runner.labels_in(stream)
         if not is_retry:
             try:
-                return self._run_once(stream, self.reading.classes, may_be_late=can_retry, is_retry=False)
+                return self._run_once(stream, classes, may_be_late=can_retry, is_retry=False)
             except LateClass:
                 pass
-        return self._run_once(stream, labels_in(stream), may_be_late=False, is_retry=True)
+        return self._run_once(stream, self.runner.labels_in(stream), may_be_late=False, is_retry=True)
 
     def _run_once(self, stream: Stream, classes: Sequence[Any] | None, may_be_late: bool, is_retry: bool) -> RunResult:
         """Run the stream from its beginning to its end."""
@@ -316,20 +320,20 @@ class FileRun:
             recorder = None if self.curve is None else stack.enter_context(Recorder(self.curve))
             parsers = self.engine or _parser_threads(stream, stack)
             reader = _share_reading(stream, parsers, self.position, self.save_every)
-            runner = StreamRunner(stream, self.spec, self.model, classes, self.positive, may_be_late, self.scorers)
+            runner = self.runner(stream, self.spec, self.model, classes, self.positive, may_be_late, self.scorers)
             batches = iter(stream if reader is None else reader)
             if reader is None and stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
                 batches = stack.enter_context(closing(read_ahead(batches)))
             for batch in batches:
                 decided = runner.add(batch, file)
-                if recorder is not None and decided is not None and runner.totals is not None:
+                if recorder is not None:
                     recorder.add(decided, runner.totals.positive, self._weights(runner))
                 if reader is not None:
                     self.checkpoint.add(runner, reader)
                 if self.progress is not None:
                     self.progress(_progress_of(runner, stream, perf_counter() - self.began))
             if self.position is not None and runner.totals is None:
-                raise InvalidInput(f"the model in {str(self.checkpoint.path)!r} has played {stream.name!r} to its end.")
+                raise InvalidInput(f"the model in {str(self.checkpoint.path)!r} has run {stream.name!r} to its end.")
             outcome = _outcome(runner, stream, perf_counter() - self.began, is_retry)
             if reader is not None and self.save_every is not None:
                 self.checkpoint.mark(outcome.model, reader)
@@ -338,6 +342,17 @@ class FileRun:
 
     def _weights(self, runner: StreamRunner) -> Weights:
         return weights_with_costs(runner.clf, self.alpha_p, self.c_p)
+
+
+def runner_of(reading: ReadOptions, model: Model | None) -> type[StreamRunner]:
+    """What runs the stream, by the kind of its labels."""
+    if reading.label_separator is None and (model is None or not model.has_label_sets):
+        return StreamRunner
+    if model is not None and not model.has_label_sets:
+        raise InvalidInput("the model is of events with one label each, not of label sets; leave out the separator.")
+    from askance.runner.label_sets import LabelSetRunner
+
+    return LabelSetRunner
 
 
 def scorers_in(engine: WorkerEngine | None, delayed: bool) -> int | WorkerEngine | None:
@@ -389,28 +404,17 @@ def weights_with_costs(clf: Any, alpha_p: float, c_p: float) -> Weights:
     return weights_for(alpha_p, c_p, costs, clf.classes_)
 
 
-def _check(spec: AlgorithmSpec, model: Model | None, scale: str) -> AlgorithmSpec:
-    if scale not in SCALES:
-        raise InvalidParameter(f"scale must be one of {', '.join(SCALES)}, got {scale!r}.")
-    if scale == "l2":
-        spec = dataclasses.replace(spec, normalize="l2")
-    if model is None:
-        spec.check()
-    return spec
-
-
 def _progress_of(runner: StreamRunner, stream: Stream, seconds: float) -> Progress:
     totals = runner.totals
-    events, labels, right = (0, 0, 0) if totals is None else (totals.events, totals.labels, totals.right)
-    return Progress(events, labels, right / max(1, events), seconds, stream.share_read())
+    return Progress(totals.events, totals.labels, totals.accuracy, seconds, stream.share_read())
 
 
 def _outcome(runner: StreamRunner, stream: Stream, seconds: float, restarted: bool) -> RunResult:
-    model, totals = runner.finish()
+    model = runner.finish()
     return RunResult(
         name=stream.name,
         model=model,
-        totals=totals,
+        totals=runner.totals,
         preparation=describe_preparation(stream, model.classifier),
         features=runner.width,
         seconds=seconds,
@@ -418,6 +422,6 @@ def _outcome(runner: StreamRunner, stream: Stream, seconds: float, restarted: bo
         bad_line_examples=stream.bad_line_examples,
         unlabeled=runner.unlabeled,
         widened=stream.widened,
-        warnings=warnings_of(stream),
+        warnings=runner.warnings(),
         restarted=restarted,
     )

@@ -1,4 +1,6 @@
-"""Read a stream with many workers: they parse and hash its pieces ahead, and here the numbers are scaled, in order.
+"""Read a stream ahead of the learner: its next batch by a thread, or many pieces by workers.
+
+Workers parse and hash pieces, and here the numbers are scaled, in order.
 
 The batches are those that one process makes of the same pieces, bit for bit, for any number of workers and any engine.
 A worker that is killed loses nothing: its piece is sent once more.
@@ -7,9 +9,9 @@ A worker that is killed loses nothing: its piece is sent once more.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 from askance.data import Batch, Stream
 from askance.data.formats.pieces import ParsedRows, copy_stream, parse_piece
@@ -17,8 +19,25 @@ from askance.data.formats.stream import Rows
 from askance.engines import WorkerEngine
 from askance.errors import AskanceError, InvalidInput, InvalidParameter
 
+T = TypeVar("T")
+
 AHEAD = 3  # pieces for each worker that are under way, or wait to be played
 MOST_LOSSES = 4  # workers in a row that may be killed over one piece
+
+
+def read_ahead(batches: Iterator[T]) -> Generator[T]:
+    """The same batches in the same order, each read by another thread while the one before it is in use.
+
+    An error in reading comes when the batches before it were used. Closing it waits for the batch that is being read.
+
+    >>> list(read_ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="askance-reader") as reader:
+        ahead = reader.submit(next, batches, None)
+        while (batch := ahead.result()) is not None:
+            ahead = reader.submit(next, batches, None)
+            yield batch
 
 
 class Position(NamedTuple):

@@ -1,4 +1,7 @@
-"""Open what a user names: a file, a folder, a pipe, or a data set of the registry."""
+"""Open what a user names: a file, a folder, a pipe, or a data set of the registry.
+
+Outputs that would overwrite an input, or each other, are refused.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import difflib
 import glob
 import io
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +19,9 @@ import numpy as np
 from askance.data import Stream, open_stream
 from askance.data.formats.read_options import ReadOptions, change
 from askance.errors import InvalidInput, InvalidParameter
+
+Named = tuple[str, str | os.PathLike[str] | None]
+"""What the user calls a file, and its path; None if it was not given."""
 
 
 def open_source(source: Any, options: ReadOptions | None = None, **changes: Any) -> Stream:
@@ -91,3 +99,60 @@ def _nearest_field(source: Any, options: ReadOptions, wanted: str) -> str:
     lower = {name.lower(): name for name in names if name != wanted}
     close = difflib.get_close_matches(wanted.lower(), lower, n=2, cutoff=0.5)
     return f" Did you mean {' or '.join(repr(lower[name]) for name in close)}?" if close else ""
+
+
+# --- outputs ---------------------------------------------------------------------------------------------
+
+
+def refuse_overwrites(outputs: Iterable[Named], inputs: Iterable[Named] = ()) -> None:
+    """Raise if two outputs are the same file, or an output is an input.
+
+    >>> refuse_overwrites([("--trace", "a.csv"), ("--save", "./a.csv")])
+    Traceback (most recent call last):
+    askance.errors.InvalidParameter: --trace and --save are the same file, 'a.csv'; give one of them another name.
+    """
+    written = [(name, Path(path)) for name, path in outputs if path is not None]
+    read = [(name, Path(path)) for name, path in inputs if path is not None]
+    for place, (name, path) in enumerate(written):
+        for other, taken in written[:place]:
+            if is_same_file(path, taken):
+                both = f"two {name} options" if other == name else f"{other} and {name}"
+                raise InvalidParameter(f"{both} are the same file, {str(taken)!r}; give one of them another name.")
+        for other, kept in read:
+            if is_same_file(path, kept):
+                raise InvalidParameter(f"{name} would overwrite {str(path)!r}, which is {other}; give another name.")
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths are the same file, links followed, whether or not it exists."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist yet
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def files_read(source: str) -> list[Named]:
+    """The files that a source on the command line names: the file itself, those in a folder, or a data set's."""
+    if source == "-":
+        return [("the standard input", path) for path in _standard_input()]
+    path = Path(source)
+    if path.is_dir():
+        return [(f"in the folder {source!r} that is read", member) for member in sorted(path.iterdir())]
+    if path.exists():
+        return [("the FILE that is read", path)]
+    from askance.data.datasets import find, folders
+
+    try:
+        entry = find(source.partition(":")[0])
+    except InvalidParameter:  # opening it will raise
+        return []
+    return [("the data set that is read", None if entry.is_task else folders.path_of(entry))]
+
+
+def _standard_input() -> list[Path]:
+    """The file that the standard input comes from, if the system knows it."""
+    try:
+        path = Path(f"/dev/fd/{sys.stdin.fileno()}")
+    except (OSError, ValueError, AttributeError):
+        return []
+    return [path] if path.is_file() else []

@@ -1,20 +1,27 @@
-"""Play the batches of a stream: find the classes, widen the learner, count the totals."""
+"""Run one algorithm on the batches of a stream: find the classes, widen the learner, count the totals.
+
+``label_sets`` has what differs where events have several labels each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from askance.data import Batch, Stream
+from askance.data.encoding.kinds import number_in
+from askance.data.formats.first_events import warnings_of
 from askance.data.formats.labels import refuse_quantities
+from askance.data.formats.read_options import ReadOptions
 from askance.engines import WorkerEngine
 from askance.errors import InvalidInput, InvalidParameter, UnfitCosts
 from askance.learner.labels import distinct_labels
 from askance.learner.state import room_for
 from askance.learner.trace import Trace
-from askance.runner.algorithm_spec import AlgorithmSpec
+from askance.runner.algorithm_spec import USUAL_ALGORITHM, AlgorithmSpec
 from askance.runner.model import Model
 from askance.runner.totals import Totals
 from askance.runner.traces import TraceFile
@@ -25,7 +32,7 @@ class LateClass(Exception):
 
 
 class StreamRunner:
-    """One algorithm on the batches of one stream.
+    """One algorithm on the batches of one stream, whose events have one label each.
 
     Parameters
     ----------
@@ -34,7 +41,7 @@ class StreamRunner:
     spec : AlgorithmSpec
         The algorithm.
     model : Model or None
-        The model to go on with, instead of a new one.
+        The model to resume, instead of a new one.
     classes : sequence of labels or None
         All labels; None: those of the first batch.
     positive : label or None
@@ -42,8 +49,12 @@ class StreamRunner:
     may_be_late : bool
         Whether to raise ``LateClass``, rather than an error for the user, if the first batch does not have all labels.
     workers : int, WorkerEngine or None
-        Sift each batch in rounds with so many threads, or with an engine; None: learn at once.
+        Learn each batch in rounds with so many threads, or with an engine; None: learn at once.
     """
+
+    usual_algorithm: ClassVar[str] = USUAL_ALGORITHM
+    reads_labels_first: ClassVar[bool] = False
+    """Whether all labels must be known before the first event is learned."""
 
     def __init__(
         self,
@@ -51,60 +62,103 @@ class StreamRunner:
         spec: AlgorithmSpec,
         model: Model | None,
         classes: Sequence[Any] | None,
-        positive: Any,
-        may_be_late: bool,
+        positive: Any = None,
+        may_be_late: bool = False,
         workers: int | WorkerEngine | None = None,
     ) -> None:
         self.stream, self.spec, self.first_model = stream, spec, model
         self.classes, self.positive, self.may_be_late = classes, positive, may_be_late
         self.workers = workers
         self.clf: Any = None
-        self.totals: Totals | None = None
+        self.totals: Any = None
+        """The counts so far; None before the first batch."""
         self.unlabeled = self.width = 0
 
-    def add(self, batch: Batch, file: TraceFile | None) -> Trace | None:
-        """Play one more batch, and write its trace; events without a label are predicted only."""
+    # --- what the kind of label decides ------------------------------------------------------------------
+
+    @staticmethod
+    def check_spec(spec: AlgorithmSpec, reading: ReadOptions) -> AlgorithmSpec:
+        """The algorithm; raises if it cannot work, before anything is read."""
+        spec.check()
+        return spec
+
+    @staticmethod
+    def options(reading: ReadOptions, model: Model | None) -> ReadOptions:
+        """How the stream is read."""
+        classes = reading.classes
+        if reading.labels is None and classes and any(number_in(str(label)) is None for label in classes):
+            reading = replace(reading, labels="text")  # even if the first ones are numbers
+        return reading if model is None else replace(reading, classes=model.classifier.classes_.tolist())
+
+    @staticmethod
+    def labels_in(stream: Stream) -> list[Any]:
+        """All labels of a stream, which is read to its end."""
+        found: set[Any] = set()
+        for batch in stream:
+            present = known_labels(batch.y) if batch.y is not None else ()
+            found.update(distinct_labels(present, "y").tolist() if len(present) else [])
+        if not found:
+            raise no_label_in(stream)
+        labels = sorted(found)
+        refuse_quantities(np.array(labels), stream.rows_read, stream.name)
+        return labels
+
+    def warnings(self) -> list[str]:
+        """What looks wrong in the data."""
+        return warnings_of(self.stream)
+
+    def _read_labels(self, batch: Batch) -> Any:
+        """The labels of a batch, all of them known to the learner, which begins with the first ones."""
         if batch.y is None:
             raise InvalidInput(
                 f"{self.stream.name!r} has no labels, which are needed to answer and to count; name the field they are "
                 "in, or use 'askance pipe' for events whose labels come later."
             )
         known = known_labels(batch.y)
-        totals = self.totals if self.totals is not None else self._begin(known, len(batch.y))
-        self._check_labels(known, totals.classes, batch)
+        if self.totals is None:
+            self._begin(known, len(batch.y))
+        self._check_labels(known, self.totals.classes, batch)
+        return batch.y
+
+    def _run(self, X: Any, y: Any, batch: Batch) -> Any:
+        """The trace of a batch whose rows are as wide as the learner."""
+        trace: Trace = self.clf.run(X, y, times=batch.times, workers=self.workers)
+        self.unlabeled += len(trace) - len(trace.labeled)
+        return trace
+
+    def _too_wide(self) -> str:
+        """What to do about a model that the memory has no room for."""
+        return (
+            f"{self.stream.name!r} has {self.width:,} features, more than the memory has room for; look for a wrong "
+            "index, number the features anew, or name an algorithm that keeps less of each, such as PAA-I."
+        )
+
+    # --- the stream --------------------------------------------------------------------------------------
+
+    def add(self, batch: Batch, file: TraceFile | None = None) -> Any:
+        """Run one more batch, and write its trace; events without a label are predicted only."""
+        y = self._read_labels(batch)
         self.width = max(self.width, batch.X.shape[1])
         first_event = self.clf.events_seen_ + 1
         try:
-            trace = self._play(batch, batch.y)
+            if self.clf._has_begun and self.clf.n_features_in_ < self.width:
+                self.clf.widen(room_for(self.width))
+            width = self.clf.n_features_in_ if self.clf._has_begun else max(1, self.width)
+            trace = self._run(batch.to_width(width), y, batch)
         except MemoryError:
-            raise InvalidInput(
-                f"{self.stream.name!r} has {self.width:,} features, more than the memory has room for; look for a "
-                "wrong index, number the features anew, or name an algorithm that keeps less of each, such as PAA-I."
-            ) from None
-        totals.add(trace)
+            raise InvalidInput(self._too_wide()) from None
+        self.totals.add(trace)
         if file is not None:
             file.add(trace, first_event, batch.origins)
         return trace
 
-    def _play(self, batch: Batch, y: np.ndarray) -> Trace:
-        """The trace of a batch; the learner is widened to the stream first."""
-        if not self.clf._has_begun:
-            model_width = max(1, self.width)
-        else:
-            if self.clf.n_features_in_ < self.width:
-                self.clf.widen(room_for(self.width))
-            model_width = self.clf.n_features_in_
-        trace: Trace = self.clf.run(batch.to_width(model_width), y, times=batch.times, workers=self.workers)
-        self.unlabeled += len(trace) - len(trace.labeled)
-        return trace
-
-    def finish(self) -> tuple[Model, Totals]:
-        """The model and the totals at the end of the stream."""
+    def finish(self) -> Model:
+        """The model at the end of the stream."""
         if self.totals is None:
             raise InvalidInput(f"{self.stream.name!r} has no events.")
         if not self.width:
             self.stream.refuse_no_columns()
-        return self.model(), self.totals
+        return self.model()
 
     def model(self) -> Model:
         """The model as it is, between two batches."""
@@ -112,8 +166,10 @@ class StreamRunner:
         about.pop("position", None)
         return Model(self.clf, self.stream.state(), about)
 
-    def _begin(self, y: np.ndarray, n_events: int) -> Totals:
-        """Make the learner from the labels of the first events, or take the one to go on with."""
+    # --- classes -----------------------------------------------------------------------------------------
+
+    def _begin(self, y: np.ndarray, n_events: int) -> None:
+        """Make the learner from the labels of the first events, or take the one to resume."""
         if self.first_model is not None:
             self.clf = self.first_model.classifier
             classes = self.clf.classes_
@@ -140,7 +196,6 @@ class StreamRunner:
             except UnfitCosts as error:
                 raise self._late() or error from None
         self.totals = Totals(classes, self._positive(classes))
-        return self.totals
 
     def _late(self) -> LateClass | None:
         return LateClass() if self.may_be_late else None
@@ -175,19 +230,11 @@ def known_labels(y: np.ndarray) -> np.ndarray:
     return y if y.dtype != object else np.array([label for label in y.tolist() if label is not None])
 
 
-def labels_in(stream: Stream) -> list[Any]:
-    """All labels of a stream, which is read to its end."""
-    found: set[Any] = set()
-    for batch in stream:
-        present = known_labels(batch.y) if batch.y is not None else ()
-        found.update(distinct_labels(present, "y").tolist() if len(present) else [])
-    if not found:
-        raise InvalidInput(
-            f"{stream.name!r} has {stream.rows_read:,} events, but none has a label; is it the right field?"
-        )
-    labels = sorted(found)
-    refuse_quantities(np.array(labels), stream.rows_read, stream.name)
-    return labels
+def no_label_in(stream: Stream) -> InvalidInput:
+    """The error for a stream that was read to its end without a label."""
+    return InvalidInput(
+        f"{stream.name!r} has {stream.rows_read:,} events, but none has a label; is it the right field?"
+    )
 
 
 def as_labels(texts: Sequence[Any], like: np.ndarray | None) -> list[Any]:

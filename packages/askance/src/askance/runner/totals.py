@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.evaluate.metrics.counts import cross
+from askance.evaluate.metrics.ranking import area
 from askance.evaluate.metrics.register import METRICS, USUAL_WEIGHTS, Weights
 from askance.evaluate.metrics.summary import metrics_from_matrix
 from askance.learner.trace import Trace
-from askance.runner.ranking import RocAccumulator
 
 MOST_BINS = 64
+EXACT_EVENTS = 1 << 16  # up to so many events every score is kept
+DROPPED_BITS = 14  # of a float32: scores whose ratio is nearer to 1 than 1/512 then count as equal
 ALPHA_P, C_P = 0.5, 0.9  # the weight of sensitivity in ``sum``, and of a missed positive in ``cost``
 
 
@@ -34,7 +36,7 @@ class Totals:
         self.matrix = np.zeros((len(classes), len(classes)), np.int64)
         self.labels = 0
         self.last_asked = 0
-        """The number of the last event whose label was bought, from 1 in this stream."""
+        """The number of the last event whose label was requested, from 1 in this stream."""
         self.audits = 0
         self.seconds = 0.0
         self._means: dict[str, float] = {}
@@ -44,13 +46,18 @@ class Totals:
 
     @property
     def events(self) -> int:
-        """How many events were played."""
+        """How many events there were."""
         return int(self.matrix.sum())
 
     @property
     def right(self) -> int:
         """How many events were predicted right."""
         return int(self.matrix.trace())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of events that were predicted right."""
+        return self.right / max(1, self.events)
 
     def add(self, trace: Trace) -> None:
         """Count the events of one more piece that have a label."""
@@ -71,6 +78,11 @@ class Totals:
             score = trace.signed_margin if probability is None else _log_odds(probability)
             self.ranking.add(trace.truth_index == 1, score)
         self.course.add(trace.truth_index == trace.predicted_index)
+
+    @property
+    def positive_label(self) -> Any:
+        """The label of the positive class; None if there is none."""
+        return None if self.positive is None else self.classes.item(self.positive)
 
     def recalls(self) -> dict[Any, float]:
         """The share of right predictions among the events of each class that occurred."""
@@ -96,6 +108,20 @@ class Totals:
         found["majority"] = float(self.matrix.sum(axis=1).max() / events) if events else float("nan")
         found["seconds"] = self.seconds
         return found
+
+    def as_json(self, weights: Weights = USUAL_WEIGHTS) -> dict[str, Any]:
+        """The classes, the metrics and the accuracy over time."""
+        summary = self.summary(weights)
+        summary["loop_seconds"] = summary.pop("seconds")
+        return {
+            "classes": self.classes.tolist(),
+            "positive": self.positive_label,
+            **({} if self.positive is None else {"alpha_p": weights.alpha_p, "c_p": weights.c_p}),
+            **summary,
+            "recalls": {str(label): share for label, share in self.recalls().items()},
+            "audits": self.audits,
+            "course": [part._asdict() for part in self.course.pieces(20)],
+        }
 
 
 def _log_odds(probability: np.ndarray) -> np.ndarray:
@@ -161,3 +187,56 @@ class AccuracyCurve:
     def shares(self, most: int) -> list[float]:
         """The share of right predictions in up to ``most`` pieces, in order."""
         return [piece.share for piece in self.pieces(most)]
+
+
+class RocAccumulator:
+    """The ranking of events of two classes by score. Up to 65,536 events it is exact; beyond, nearly equal scores are
+    ties.
+
+    Examples
+    --------
+    >>> ranking = RocAccumulator()
+    >>> ranking.add(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.4, 0.9]))
+    >>> ranking.area()
+    0.875
+    """
+
+    def __init__(self) -> None:
+        self._exact: list[tuple[np.ndarray, np.ndarray]] = []
+        self._events = 0
+        self._bins: np.ndarray | None = None  # negatives and positives by score, ascending
+
+    def add(self, is_positive: np.ndarray, score: np.ndarray) -> None:
+        """Add events."""
+        self._events += len(score)
+        if self._bins is None:
+            self._exact.append((is_positive, score))
+            if self._events <= EXACT_EVENTS:
+                return
+            self._bins = np.zeros((2, 1 << (32 - DROPPED_BITS)), np.int64)
+            kept, self._exact = self._exact, []
+            for flags, scores in kept:
+                self._count(self._bins, flags, scores)
+        else:
+            self._count(self._bins, is_positive, score)
+
+    @staticmethod
+    def _count(bins: np.ndarray, is_positive: np.ndarray, score: np.ndarray) -> None:
+        # The bits of a float, read as a whole number, are ordered as its size; adding 0.0 turns -0.0 into 0.0.
+        with np.errstate(over="ignore", under="ignore"):
+            bits = (score.astype(np.float32) + np.float32(0.0)).view(np.int32).astype(np.int64)
+        order = np.where(bits >= 0, bits + (1 << 31), -1 - (bits & 0x7FFFFFFF) + (1 << 31)) >> DROPPED_BITS
+        for row, flags in enumerate((~is_positive, is_positive)):
+            bins[row] += np.bincount(order[flags], minlength=bins.shape[1])
+
+    def area(self) -> float:
+        """sum_b P_b (N_1 + ... + N_{b-1} + N_b / 2) / (P N): how often a positive event scores above a negative one, a
+        tie counting half. NaN if a class is missing."""
+        if self._bins is None:
+            if not self._exact:
+                return float("nan")
+            return area(*(np.concatenate(parts) for parts in zip(*self._exact, strict=True)))
+        negatives, positives = self._bins
+        pairs = int(negatives.sum()) * int(positives.sum())
+        below = np.cumsum(negatives) - negatives
+        return float((positives * (below + negatives / 2.0)).sum() / pairs) if pairs else float("nan")

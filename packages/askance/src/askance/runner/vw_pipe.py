@@ -70,6 +70,7 @@ class VwPipe:
     @classmethod
     def of(cls, model: Model) -> VwPipe:
         """Go on with a model that was saved by such a pipe, or by playing lines of Vowpal Wabbit."""
+        model.refuse_label_sets()
         kept = model.stream
         if kept.get("format") != FORMAT:
             raise InvalidInput(

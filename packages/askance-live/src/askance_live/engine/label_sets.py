@@ -1,4 +1,4 @@
-"""The model of a stream of label sets: the interface of ``Learner``, with a question for each label of an event.
+"""Streams of label sets: what differs from a stream whose events have one class.
 
 Labels and predictions are numbers of ``label_space``. The budget counts questions, as in the library: whether an event
 has a label is one. What is stored as the scores of an event has a ``LabelQuestion`` for each label.
@@ -6,14 +6,17 @@ has a label is one. What is stored as the scores of an event has a ``LabelQuesti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import msgspec
 import numpy as np
 
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.rows import FieldError
+from askance.evaluate.drift import DriftSignal
+from askance.evaluate.quality import Monitor
 from askance.learner.engine import NO_TIMES
 from askance.learner.events import SparseEvents, in_pieces
 from askance.learner.files import to_bytes
@@ -24,14 +27,211 @@ from askance.learner.multilabel.questions import QuestionEvents, QuestionLearner
 from askance.learner.trace import Decision
 from askance_live.config import AskingSettings, ModelSettings
 from askance_live.engine.editions import set_edition
-from askance_live.engine.exploration import budget_of
-from askance_live.engine.label_sets.exploration import LabelSetExploration
-from askance_live.engine.label_sets.question import LabelQuestion, asked_about
-from askance_live.engine.label_sets.tracker import AnsweredLabel, LabelSetTracker
+from askance_live.engine.exploration import AUDIT, COLD_PATIENCE, COLD_START, LEAST_COLD, MEMORY, UNCERTAIN, budget_of
 from askance_live.engine.label_space import known_of, pack
 from askance_live.engine.learner import SPARE_COLUMNS, Answer, Decided, Incoming, Learner, Taken, most_model_bytes
+from askance_live.engine.quality_tracker import KEEP, WINDOW, QualityTracker
 from askance_live.engine.start import Start
 from askance_live.problems import Unusable
+
+PATIENCE = 20  # answers that said no, after which a label is not cold any more
+NO, YES = "no", "yes"
+MOST_RECENT = 20_000  # questions
+OUTCOMES = ("right_no", "right_yes", "wrong_yes", "missed")
+
+
+def learner_kind(model: ModelSettings) -> type[Learner]:
+    """The learner that the settings ask for: of single classes, or of label sets."""
+    return LabelSetLearner if model.label_sets else Learner
+
+
+# --- what is stored --------------------------------------------------------------------------------------
+
+
+class LabelQuestion(NamedTuple):
+    """What was decided for a label of an event as it came."""
+
+    score: float
+    probability: float
+    """With which it could be asked."""
+    asked: bool
+    audit: bool
+
+
+_decode = msgspec.json.Decoder(list[LabelQuestion]).decode
+
+
+def read_questions(stored: str) -> list[LabelQuestion]:
+    """A question for each label, by what is stored as the scores of an event."""
+    return _decode(stored)
+
+
+def asked_about(stored: str) -> int:
+    """The labels that an event was asked about: a number of ``label_space`` in which they are known."""
+    return pack({place: False for place, question in enumerate(read_questions(stored)) if question.asked})
+
+
+# --- which labels are asked about ------------------------------------------------------------------------
+
+
+class LabelSetExploration:
+    """Which labels of an event are asked about: as ``Exploration``, for each label on its own.
+
+    cold start  until an event with the label was seen, or ``PATIENCE`` answers said no: a rare label is then left to
+                the query rule and to the random sample, which find it in time
+    audit       then: with the probability that makes the sample the wanted share of all questions
+    """
+
+    def __init__(self, settings: AskingSettings, n_labels: int) -> None:
+        self.settings = settings
+        self.cold_asked = [0] * n_labels
+        self.answered = [0] * n_labels
+        self.found = [0] * n_labels
+        """How many answers said that an event has the label."""
+        self.share = settings.rate
+        """The recent mean of the probability of asking."""
+
+    def is_cold(self, place: int) -> bool:
+        """Whether nobody has said yet that an event has a label, and not many that none has."""
+        return not self.found[place] and self.answered[place] < PATIENCE
+
+    @property
+    def levels(self) -> list[float]:
+        """For each label, the least probability with which the next event is asked about it."""
+        return [self._level(place) for place in range(len(self.found))]
+
+    def _level(self, place: int) -> float:
+        if self.is_cold(place):
+            waiting = max(0, self.cold_asked[place] - self.answered[place])
+            return max(LEAST_COLD, (1.0 + waiting / COLD_PATIENCE) ** -2)
+        return min(1.0, self.settings.audit * self.share)
+
+    def count_decisions(self, decisions: Sequence[Decision]) -> str:
+        """Take the decisions on an event in; why it is asked about, if it is: the first reason that one label has."""
+        whys = set()
+        for place, decision in enumerate(decisions):
+            is_cold = self.is_cold(place)
+            if is_cold:
+                self.cold_asked[place] += decision.asked
+            elif decision.probability > 0.0:  # else the budget is spent
+                self.share += (decision.probability - self.share) / (MEMORY * len(decisions))
+            if decision.asked:
+                whys.add(COLD_START if is_cold else AUDIT if decision.audit else UNCERTAIN)
+        return next((why for why in (COLD_START, AUDIT, UNCERTAIN) if why in whys), "")
+
+    def count_answer(self, place: int, has_label: bool) -> None:
+        """An answer about a label was learned."""
+        self.answered[place] += 1
+        self.found[place] += has_label
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "settings": self.settings.document()}
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> LabelSetExploration:
+        new = cls(AskingSettings.from_document(kept["settings"]), len(kept["found"]))
+        for name, value in kept.items():
+            if name != "settings":
+                setattr(new, name, value)
+        return new
+
+
+# --- how good the predictions are ------------------------------------------------------------------------
+
+
+class AnsweredLabel(NamedTuple):
+    """What was said of a label of an event, and what had been predicted of it."""
+
+    place: int
+    has_label: bool
+    predicted: bool
+    weight: float
+    audit: bool
+
+
+class LabelSetTracker(QualityTracker):
+    """How good predicted label sets are: the estimates of ``QualityTracker``, with a question in the place of an event.
+
+    Over all questions the accuracy is 1 - Hamming loss, and precision, recall and F1 of "yes" are the micro-averaged
+    ones, each with its interval. For each label the answers are summed up, each with its weight 1 / (ask probability):
+
+        F1(label) = 2 tp / (2 tp + fp + fn)
+
+    and macro F1 is their mean, over the labels that an answer or a prediction has shown. Of how many events the whole
+    set is right is not estimated: but for the first events, few are asked about all of their labels.
+    """
+
+    def __init__(self, classes: list[str]) -> None:
+        super().__init__([NO, YES])
+        self.names = list(classes)
+        self.monitor, self.early = (Monitor(self.classes, window=self._most_recent, max_pending=KEEP) for _ in range(2))
+        self.outcomes = {name: [0.0] * len(classes) for name in OUTCOMES}
+        """By label: the weights of answers that said what was predicted, or something else."""
+
+    @property
+    def _most_recent(self) -> int:
+        return min(MOST_RECENT, WINDOW * len(self.names))
+
+    @property
+    def window(self) -> int:
+        return self._most_recent // len(self.names)
+
+    def event_of_labels(
+        self, seq: int, predicted: Sequence[bool], chances: Sequence[float], asking: Sequence[tuple[float, bool]]
+    ) -> None:
+        """An event came, with so many questions."""
+        probabilities, asked = [probability for probability, _ in asking], [is_asked for _, is_asked in asking]
+        pairs = [(1.0 - chance, chance) for chance in chances]
+        self.events(self._ticket(seq, 0), [int(is_there) for is_there in predicted], pairs, probabilities, asked)
+
+    def answer_of_labels(self, seq: int, answers: Sequence[AnsweredLabel], received: float) -> None:
+        """Answers about an event are learned."""
+        for place, has_label, predicted, weight, audit in answers:
+            ticket = self._ticket(seq, place)
+            before = self.monitor.answer_to(ticket)
+            self.answer(ticket, int(has_label), int(predicted), weight, audit, received)
+            if self.monitor.answer_to(ticket) is None:
+                continue  # of before the model began to learn, or not asked about
+            if before is not None:
+                self.outcomes[_outcome(before == YES, predicted)][place] -= weight
+            self.outcomes[_outcome(has_label, predicted)][place] += weight
+
+    def _ticket(self, seq: int, place: int) -> int:
+        return seq * len(self.names) + place
+
+    def by_label(self) -> dict[str, dict[str, float | None]]:
+        """Precision, recall and F1 of each label; None where nothing was shown that they could be of."""
+        found = {}
+        for place, name in enumerate(self.names):
+            right, wrong, missed = (self.outcomes[kind][place] for kind in ("right_yes", "wrong_yes", "missed"))
+            found[name] = {
+                "precision": _share(right, right + wrong),
+                "recall": _share(right, right + missed),
+                "f1": _share(2.0 * right, 2.0 * right + wrong + missed),
+            }
+        return found
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> LabelSetTracker:
+        new = cls(kept["names"])
+        for name in ("alarm", "labels", "step", "next", "curve", "outcomes"):
+            setattr(new, name, kept[name])
+        new.monitor, new.early = Monitor.from_dict(kept["monitor"]), Monitor.from_dict(kept["early"])
+        new.drift = DriftSignal.from_dict(kept["drift"])
+        return new
+
+
+def _outcome(has_label: bool, predicted: bool) -> str:
+    if has_label == predicted:
+        return "right_yes" if has_label else "right_no"
+    return "wrong_yes" if predicted else "missed"
+
+
+def _share(part: float, whole: float) -> float | None:
+    return round(part / whole, 6) if whole > 1e-9 else None
+
+
+# --- the learner -----------------------------------------------------------------------------------------
 
 
 def label_set_classifier(model: ModelSettings, asking: AskingSettings) -> MultiLabelClassifier:
