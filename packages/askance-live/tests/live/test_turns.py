@@ -38,13 +38,13 @@ def label(name):
 
 
 def test_events_are_divided_by_their_bytes_and_their_number():
-    small = [ReceivedEvent(str(number), b"", {}, "{}", None) for number in range(600)]
-    large = [ReceivedEvent(f"large-{number}", b"", {}, "x" * 100_000, None) for number in range(5)]
+    small = [ReceivedEvent({}, id=str(number), digest=b"", text="{}", time=None) for number in range(600)]
+    large = [ReceivedEvent({}, id=f"large-{number}", digest=b"", text="x" * 100_000, time=None) for number in range(5)]
     parts = list(in_parts([*small, *large]))
     assert [item for part in parts for item in part] == [*small, *large]
     assert all(len(part) <= GROUP_EVENTS for part in parts)
     assert all(sum(len(item.text) for item in part) <= GROUP_BYTES for part in parts)
-    assert len(list(in_parts([large[0]._replace(text="x" * 10**6)] * 3))) == 3
+    assert len(list(in_parts([ReceivedEvent({}, id="huge", digest=b"", text="x" * 10**6, time=None)] * 3))) == 3
 
 
 def test_large_jobs_do_not_share_a_transaction(engine):

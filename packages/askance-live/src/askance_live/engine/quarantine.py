@@ -112,9 +112,8 @@ def replay(session: Session, state: EngineState, after: int, most: int = AT_ONCE
     """Take the next events in, as if they came now; those that still cannot be encoded stay, with the reason."""
     rows, _ = _read_rows(session, after, most, GROUP_BYTES)
     done: dict[str, Any] = {"replayed": 0, "labels": 0, "kept": 0, "last": rows[-1].seq if rows else None}
-    outcomes = take_in(session, state, [ReceivedEvent.of(row) for row in rows], state.clock.now(), are_repeated=True)
-    for row in rows:
-        outcome = outcomes[row.id]
+    outcomes = take_in(session, state, [ReceivedEvent.of(row) for row in rows], state.clock.now())
+    for row, outcome in zip(rows, outcomes, strict=True):
         if isinstance(outcome, Exception):
             field = outcome.field if isinstance(outcome, Unusable) else None
             session.execute("UPDATE quarantine SET field = ?, reason = ? WHERE seq = ?", (field, str(outcome), row.seq))

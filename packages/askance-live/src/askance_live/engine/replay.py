@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from askance_live.config import AskingSettings
-from askance_live.engine.learner import Answer, Incoming, Learner, Recorded
+from askance_live.engine.learner import Answer, Learner
+from askance_live.exchange.received import Incoming, Recorded
 from askance_live.questions.states import TAKEN_BACK, one_of
 from askance_live.store.database import Session, StoreError
 from askance_live.store.rows import Query
@@ -97,8 +98,9 @@ def replay(
         if isinstance(entry, LoggedEvent):
             event = _readable(_incoming, entry, "event")
             if entry.seq <= learner.model.since:
-                event = event._replace(recorded=_readable(_recorded, entry, "event"))
-            waiting.append(event if entry.seq not in widened else event._replace(widened=widened[entry.seq]))
+                event.recorded = _readable(_recorded, entry, "event")
+            event.widened = widened.get(entry.seq)
+            waiting.append(event)
             last = entry.seq
             if len(waiting) >= BATCH:
                 flush(last)

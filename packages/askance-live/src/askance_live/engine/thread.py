@@ -25,13 +25,13 @@ from askance_live.dashboard.stored_counts import are_right, count_all
 from askance_live.engine.checkpoints import save_checkpoint
 from askance_live.engine.ingest import ingest
 from askance_live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
-from askance_live.engine.learner import Answer, Decided, Incoming
+from askance_live.engine.learner import Answer, Decided
 from askance_live.engine.learners import learner_kind
 from askance_live.engine.learning import learn_due
 from askance_live.engine.start import Start
 from askance_live.engine.state import EngineState, follow_settings, name_store, was_committed
 from askance_live.engine.stored_settings import adopt_model, take_up_declared
-from askance_live.exchange.received import ReceivedEvent
+from askance_live.exchange.received import Incoming, ReceivedEvent
 from askance_live.problems import Problem, StartError
 from askance_live.questions import queue
 from askance_live.questions.deadlines import follow_clock

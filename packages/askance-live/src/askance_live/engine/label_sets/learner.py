@@ -6,7 +6,7 @@ has a label is one. What is stored as the scores of an event has a ``LabelQuesti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, ClassVar
 
@@ -29,8 +29,9 @@ from askance_live.engine.label_sets.exploration import LabelSetExploration
 from askance_live.engine.label_sets.question import LabelQuestion, asked_about
 from askance_live.engine.label_sets.tracker import AnsweredLabel, LabelSetTracker
 from askance_live.engine.label_space import known_of, pack
-from askance_live.engine.learner import SPARE_COLUMNS, Answer, Decided, Incoming, Learner, Taken, most_model_bytes
+from askance_live.engine.learner import SPARE_COLUMNS, Answer, Decided, Learner, most_model_bytes
 from askance_live.engine.start import Start
+from askance_live.exchange.received import Incoming
 from askance_live.problems import Unusable
 
 
@@ -75,15 +76,15 @@ class LabelSetLearner(Learner):
         if not self.clf._has_begun or width > self._room:
             self.clf.make_room(self._layout.width(width + SPARE_COLUMNS))
 
-    def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, events: Sequence[Incoming], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         starts, columns, values = self.features.encoder.rows(cells)
         self._widen()
         blocks = self._blocks(starts, columns, values)
         return [
-            self._decide_one(event, widened, block, after + 1 + row)
-            for row, ((event, widened), block) in enumerate(zip(taken, blocks, strict=True))
+            self._decide_one(event, block, after + 1 + row)
+            for row, (event, block) in enumerate(zip(events, blocks, strict=True))
         ]
 
     def _blocks(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Iterator[Block]:
@@ -91,7 +92,7 @@ class LabelSetLearner(Learner):
         events = SparseEvents(starts, columns, values, self._room, len(starts) - 1)
         return (block for _, block in in_pieces(events.blocks(self._preparation), 1))
 
-    def _decide_one(self, event: Incoming, widened: Mapping[str, str], block: Block, seq: int) -> Decided:
+    def _decide_one(self, event: Incoming, block: Block, seq: int) -> Decided:
         levels = self.exploring.levels
         self._follow_clock(event.received)
         when = np.array([event.received]) if self.clf.reads_time else NO_TIMES
@@ -124,7 +125,6 @@ class LabelSetLearner(Learner):
             audit_probability=1.0 - prod(
                 1.0 - min(level, decision.probability) for level, decision in zip(levels, decisions, strict=True)
             ),
-            widened=widened,
             about=pack({place: False for place, decision in enumerate(decisions) if decision.asked}),
             n_asked=n_asked_here,
         )  # fmt: skip
