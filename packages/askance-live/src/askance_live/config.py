@@ -16,8 +16,7 @@ from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
 from askance_live.access.company import OidcSettings, read_oidc
 from askance_live.access.mail import MailSettings, read_mail
-from askance_live.display.fields import Display, read_display
-from askance_live.display.instructions import Instructions, read_instructions
+from askance_live.display import Display, Instructions, read_display, read_instructions
 from askance_live.engine.editions import edition_of_now
 from askance_live.engine.label_space import MOST_LABELS, SEPARATOR, LabelSpace, label_space
 from askance_live.http.proxies import read_networks, read_public_url
@@ -303,7 +302,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         label_sets=label_sets,
         edition=edition_of_now(algorithm),
     )
-    from askance_live.engine.learners import learner_kind
+    from askance_live.engine.learner import learner_kind
 
     learner_kind(model)(model, AskingSettings())  # an algorithm that cannot work is refused here
     return model

@@ -16,15 +16,14 @@ from prometheus_client.registry import Collector
 from starlette.responses import RedirectResponse, Response
 
 from askance_live.access.auth import EVERYBODY, SCOPES, Token, User, cookie_name, is_own_machine, note
-from askance_live.access.keys import Keys
+from askance_live.access.keys import Failures, Keys, group_of
 from askance_live.access.oidc import Provider
 from askance_live.access.people import note_seen
-from askance_live.access.token_failures import Failures, group_of
 from askance_live.cluster.messages import ForwardedRequest, ForwardedResponse
 from askance_live.config import Config, is_postgres
 from askance_live.dashboard import stats
 from askance_live.dashboard.metrics import EngineCollector, Metrics
-from askance_live.display.fields import Display
+from askance_live.display import Display
 from askance_live.engine.thread import Engine
 from askance_live.exchange.received import ReceivedEvent
 from askance_live.http.body import SHORT_BYTES, BodyLimits, too_large, unpack_body

@@ -13,8 +13,7 @@ from askance_live.engine.exploration import COLD_START
 from askance_live.engine.label_sets.exploration import PATIENCE, LabelSetExploration
 from askance_live.engine.label_sets.learner import LabelSetLearner
 from askance_live.engine.label_space import LabelSets, OneClass, each_known, known_of, pack
-from askance_live.engine.learner import Answer, Incoming
-from askance_live.engine.learners import learner_kind
+from askance_live.engine.learner import Answer, Incoming, learner_kind
 from askance_live.problems import Problem
 
 LABELS = ["money", "politics", "sports"]

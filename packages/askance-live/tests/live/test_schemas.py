@@ -11,9 +11,9 @@ from askance_live.http.openapi import as_markdown, body_of, document
 from askance_live.http.routing import ROUTES
 from askance_live.http.schemas import LONGEST_NAME, AskNumber, NoBody, describe, in_words, read, read_part, schema_of
 from askance_live.problems import Problem, attempt
+from askance_live.routes.admin import Drop
 from askance_live.routes.answers import AnswersPage, NewLabel
 from askance_live.routes.asks import GiveAnswer, NextAsks, SkipAsk
-from askance_live.routes.quarantine import Drop
 
 routes.load()
 BODIES = list(dict.fromkeys(body_of(route) for route in ROUTES if body_of(route) is not None))

@@ -16,9 +16,8 @@ from tests.patience import PATIENCE, wait_until
 from askance_live.dashboard.stats import stats
 from askance_live.engine import learning
 from askance_live.engine import thread as engines
-from askance_live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, in_parts
 from askance_live.engine.thread import CHORES
-from askance_live.exchange.received import ReceivedEvent, read_event
+from askance_live.exchange.received import GROUP_BYTES, GROUP_EVENTS, ReceivedEvent, in_parts, read_event
 from askance_live.questions.labels import give_label
 from askance_live.service import Service
 

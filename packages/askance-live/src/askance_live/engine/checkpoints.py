@@ -20,8 +20,7 @@ from typing import Any
 
 from askance.data.encoding.rows import RowFeatures
 from askance_live.config import AskingSettings, Config, ModelSettings
-from askance_live.engine.learner import Learner
-from askance_live.engine.learners import learner_kind
+from askance_live.engine.learner import Learner, learner_kind
 from askance_live.engine.start import MOST_BYTES, Start, start_from
 from askance_live.problems import StartError
 from askance_live.store.database import Session

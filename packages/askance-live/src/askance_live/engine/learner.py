@@ -21,7 +21,7 @@ import numpy as np
 
 from askance.data.encoding.assemble import csr
 from askance.data.encoding.encoder import Cells
-from askance.data.encoding.explain import towards
+from askance.data.encoding.explain import effects, towards
 from askance.data.encoding.raw import gather_columns
 from askance.data.encoding.rows import FieldError, Plan, RowFeatures, flatten
 from askance.errors import AskanceError, ModelFileError
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 6
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+MOST_WORDS, MOST_FIELDS = 5, 3  # effects: more is noise to whoever reads
+LEAST_OF_KIND = 1 / 3  # of the strongest word, or of the strongest field: one number must not hide all words
+LEAST_OF_ALL = 1 / 20
 HOURS_KEPT = 200  # in which something was asked; more if a period is longer
 
 
@@ -421,12 +424,10 @@ class Learner:
 
     def explain(self, fields: Mapping[str, Any], label: int, most: int = 40) -> list[dict[str, Any]]:
         """The words and fields that moved the score most; positive effects speak for ``label``."""
-        from askance_live.display.explain import explain
-
         if (own := self._own.get(label)) is None:  # retired since
             return []
         with self._lock:
-            return explain(self, fields, own, most)
+            return strongest_effects(self, fields, own, most)
 
     def weights_towards(self, label: int) -> np.ndarray | None:
         """The weights that speak for a class; None where the model has none."""
@@ -524,3 +525,35 @@ def most_model_bytes(update: UpdateRule, width: int, n_classes: int) -> int:
         for state in (update.start(n_features + 1, n_classes) for n_features in (width, width + SPARE_COLUMNS))
     ]
     return 4 * max(sizes) + 4_000_000 + 10_000 * n_classes
+
+
+def strongest_effects(learner: Learner, fields: Mapping[str, Any], label: int, most: int) -> list[dict[str, Any]]:
+    """The few strongest effects, the strongest first: positive ones speak for the class ``label``. Words count singly,
+    not in pairs."""
+    weights = learner.weights_towards(label)
+    if weights is None:
+        return []
+    pushes = effects(learner.features, flatten(fields), weights)
+    rated: list[dict[str, Any]] = [
+        {"field": found.field, "word": found.word, "value": found.value, "effect": round(found.push, 6)}
+        for found in pushes
+    ]
+    strongest = max((abs(item["effect"]) for item in rated), default=0.0)
+    whole = [item for item in rated if item["word"] is None]
+    spoken = [item for item in rated if item["word"] is not None]
+    few = _few(whole, MOST_FIELDS, strongest) + _few(spoken, MOST_WORDS, strongest)
+    return sorted(few, key=lambda item: -abs(item["effect"]))[:most]
+
+
+def _few(rated: list[dict[str, Any]], most: int, strongest: float) -> list[dict[str, Any]]:
+    """Those that matter beside the strongest of their kind, and beside the strongest of all."""
+    least = max(LEAST_OF_KIND * max((abs(item["effect"]) for item in rated), default=0.0), LEAST_OF_ALL * strongest)
+    telling = [item for item in rated if item["effect"] != 0.0 and abs(item["effect"]) >= least]
+    return sorted(telling, key=lambda item: -abs(item["effect"]))[:most]
+
+
+def learner_kind(model: ModelSettings) -> type[Learner]:
+    """The learner that the settings ask for: one of single classes, or one of label sets."""
+    from askance_live.engine.label_sets.learner import LabelSetLearner
+
+    return LabelSetLearner if model.label_sets else Learner

@@ -24,18 +24,17 @@ from askance_live.config import Config
 from askance_live.dashboard.stored_counts import are_right, count_all
 from askance_live.engine.checkpoints import save_checkpoint
 from askance_live.engine.ingest import ingest
-from askance_live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
-from askance_live.engine.learner import Answer, Decided
-from askance_live.engine.learners import learner_kind
+from askance_live.engine.learner import Answer, Decided, learner_kind
 from askance_live.engine.learning import learn_due
 from askance_live.engine.start import Start
 from askance_live.engine.state import EngineState, follow_settings, name_store, was_committed
 from askance_live.engine.stored_settings import adopt_model, take_up_declared
-from askance_live.exchange.received import Incoming, ReceivedEvent
+from askance_live.exchange.received import GROUP_BYTES, GROUP_EVENTS, Incoming, ReceivedEvent
 from askance_live.problems import Problem, StartError
 from askance_live.questions import queue
 from askance_live.questions.deadlines import follow_clock
 from askance_live.store.database import (
+    PATIENCE,
     PAUSE,
     CommitUnknown,
     Database,
@@ -45,16 +44,31 @@ from askance_live.store.database import (
     StoreError,
     StoreFull,
 )
-from askance_live.store.integrity import check_log
+from askance_live.store.log_hash import check_log
 from askance_live.store.schema import check_known, stored_version
 from askance_live.webhooks.outbox import forget_others, raise_alarms
 
 log = logging.getLogger("askance")
 
+GROUP_JOBS = 256  # in one transaction
 ENOUGH = 0.1  # seconds of other jobs in one transaction; the rest waits for the next
 SWEEP = 1.0  # seconds between looks for overdue leases
 FULL_PAUSE = 1.0  # seconds after a full disk before the next try
 CHORE_PAUSE = 10.0  # seconds before a chore that failed is tried again
+
+Work = Callable[[Session, EngineState], Any]
+
+
+class Job:
+    """Something to be done in a transaction; ``future`` gets what came of it."""
+
+    __slots__ = ("events", "future", "size", "until", "work")
+
+    def __init__(self, work: Work | None, events: list[ReceivedEvent] | None = None) -> None:
+        self.work, self.events = work, events
+        self.size = sum(len(event.text) for event in events or ())
+        self.future: Future[Any] = Future()
+        self.until = time.monotonic() + PATIENCE  # so long it waits for a store that is away
 
 
 class Committed(NamedTuple):

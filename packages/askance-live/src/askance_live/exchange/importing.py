@@ -14,14 +14,13 @@ from askance.data.formats.buffer import BYTE_ORDER_MARK
 from askance.data.formats.source import Input, recode
 from askance.errors import InvalidInput
 from askance_live.access.auth import note
-from askance_live.engine.jobs import GROUP_BYTES, in_parts
 from askance_live.engine.quarantine import keep_label
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
 from askance_live.engine.thread import Engine
 from askance_live.exchange import label_studio, prodigy
 from askance_live.exchange.export import as_item_again, begins_as_our_csv, is_our_csv
-from askance_live.exchange.received import ReceivedEvent, as_json, read_event
+from askance_live.exchange.received import GROUP_BYTES, ReceivedEvent, as_json, in_parts, read_event
 from askance_live.http.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
 from askance_live.problems import Problem, attempt
 from askance_live.questions.labels import give_label

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 from uuid import uuid4
 
@@ -20,6 +20,8 @@ from askance_live.store.schema import QuarantineRow
 LONGEST_TIME = 64
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
 LEAST_WHOLE, GREATEST_WHOLE = -(2**63), 2**64 - 1
+GROUP_EVENTS = 256  # events in one transaction: more would keep people waiting for their next question
+GROUP_BYTES = 256_000  # of events in one transaction, unless one has more: encoding takes time by their bytes
 PLAIN = {str, float, bool, type(None)}
 """Types of values without whole numbers in them."""
 NESTED = {dict, list}
@@ -177,6 +179,20 @@ def check_event(new: NewEvent, event_bytes: int) -> ReceivedEvent:
         id=identifier, digest=digest_of([new.fields, time]), fields=new.fields, text=text,
         time=None if time is None else as_json(time),
     )  # fmt: skip
+
+
+def in_parts(events: Sequence[ReceivedEvent]) -> Iterator[list[ReceivedEvent]]:
+    """Events in groups that one transaction takes, in their order."""
+    part: list[ReceivedEvent] = []
+    size = 0
+    for event in events:
+        if part and (len(part) == GROUP_EVENTS or size + len(event.text) > GROUP_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(event)
+        size += len(event.text)
+    if part:
+        yield part
 
 
 def _check_whole_numbers(fields: dict[str, Any]) -> None:

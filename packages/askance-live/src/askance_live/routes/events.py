@@ -12,11 +12,10 @@ from starlette.responses import Response
 
 from askance.errors import InvalidInput
 from askance_live.clock import iso
-from askance_live.engine.jobs import in_parts
 from askance_live.engine.label_space import ShownLabel
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
-from askance_live.exchange.received import NewEvent, ReceivedEvent, check_event
+from askance_live.exchange.received import NewEvent, ReceivedEvent, check_event, in_parts
 from askance_live.http.routing import Items, Request, do_in_turn, json_response, route
 from askance_live.problems import Problem, attempt
 from askance_live.questions.queue import BY_NUMBER, reason

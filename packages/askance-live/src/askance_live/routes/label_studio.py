@@ -11,8 +11,17 @@ from starlette.responses import Response
 from askance.errors import InvalidInput
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
-from askance_live.exchange.annotations import annotate, read_number, withdraw
-from askance_live.exchange.label_studio import as_event, as_prediction, labeling_config, one_of_them, set_of, tags_of
+from askance_live.exchange.label_studio import (
+    annotate,
+    as_event,
+    as_prediction,
+    labeling_config,
+    one_of_them,
+    read_number,
+    set_of,
+    tags_of,
+    withdraw,
+)
 from askance_live.exchange.received import read_event
 from askance_live.http.routing import Request, json_response, route
 from askance_live.http.schemas import OtherBody
