@@ -43,7 +43,7 @@ from askance_live.http.routing import (
 from askance_live.logs import SCOPE
 from askance_live.problems import Problem
 from askance_live.store.database import PATIENCE, PAUSE, Database, Session, StoreAway, StoreError
-from askance_live.webhooks.couriers import Courier
+from askance_live.webhooks.sender import WebhookSender
 
 log = logging.getLogger("askance")
 
@@ -121,7 +121,7 @@ class Service:
         self.entrances = Slots(MOST_ENTRANCES, "too many links are followed at the same time; try again in a moment.")
         self.exports = Slots(MOST_EXPORTS, "too many exports at the same time; try again when one has ended.", 10)
         owns_store = isinstance(engine, Engine)  # a front's owner does what is done once
-        self.couriers = [Courier(hook, engine) for hook in config.webhooks] if owns_store else []
+        self.webhook_senders = [WebhookSender(hook, engine) for hook in config.webhooks] if owns_store else []
         self.stopping = asyncio.Event()
         self.rebuilding = asyncio.Lock()
         self._rates: deque[tuple[float, int]] = deque(maxlen=12)
@@ -139,8 +139,8 @@ class Service:
 
     def close(self) -> None:
         """Let go of the threads; whoever still waits for one gets no answer."""
-        for courier in self.couriers:
-            courier.stop()
+        for sender in self.webhook_senders:
+            sender.stop()
         for pool in (self.readers, self.exporters, self.login_threads, self.workers, self.encoders):
             pool.shutdown(wait=False)
 
@@ -185,12 +185,12 @@ class Service:
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         """What goes on beside the requests."""
-        return [self.keep_keys_fresh(), self.tell_webhooks()]
+        return [self.keep_keys_fresh(), self.run_webhooks()]
 
-    async def tell_webhooks(self) -> None:
+    async def run_webhooks(self) -> None:
         """Let messages be brought until the end."""
-        for courier in self.couriers:
-            courier.start()
+        for sender in self.webhook_senders:
+            sender.start()
         await self.stopping.wait()
 
     async def keep_keys_fresh(self) -> None:
@@ -492,10 +492,10 @@ class Service:
             f"{name!r} fails ({reason}) and is tried again; see the log."
             for name, reason in sorted(self.engine.failing.items())
         ] + [
-            f"the webhook at {courier.hook.host} does not take messages ({courier.trouble}); "
-            f"{courier.waiting.messages:,} wait, {courier.waiting.given_up:,} were given up."
-            for courier in self.couriers
-            if courier.trouble
+            f"the webhook at {sender.hook.host} does not take messages ({sender.trouble}); "
+            f"{sender.waiting.messages:,} wait, {sender.waiting.given_up:,} were given up."
+            for sender in self.webhook_senders
+            if sender.trouble
         ]
 
     def lag(self) -> float:

@@ -1,6 +1,6 @@
 """The service of a front: the same gate, pages and checks, with an owner elsewhere in place of the engine.
 
-A route that is answered ``anywhere`` needs no model, and is answered here. Events are read and checked here, and
+A route that is ``stateless`` needs no model, and is answered here. Events are read and checked here, and
 decided on by the owner. Every other request goes to the owner as it is, once the gate has let it in and its parameters
 are found to be valid.
 
@@ -311,7 +311,7 @@ class FrontService(Service):
         return [item.unpack() if isinstance(item, PackedProblem) else item for item in found.items]
 
     async def _call(self, chosen: Route, request: Request) -> Response:
-        if chosen.anywhere:
+        if chosen.stateless:
             return await super()._call(chosen, request)
         await self.work(request, lambda: request.arguments(chosen))  # what is wrong with it is told here
         scope = request.scope

@@ -54,7 +54,7 @@ GROUP_JOBS = 256  # in one transaction
 ENOUGH = 0.1  # seconds of other jobs in one transaction; the rest waits for the next
 SWEEP = 1.0  # seconds between looks for overdue leases
 FULL_PAUSE = 1.0  # seconds after a full disk before the next try
-CHORE_PAUSE = 10.0  # seconds before a chore that failed is tried again
+TASK_PAUSE = 10.0  # seconds before a background task that failed is tried again
 
 Work = Callable[[Session, EngineState], Any]
 
@@ -83,8 +83,8 @@ class Committed(NamedTuple):
         return cls({name: list(n) if isinstance(n, list) else n for name, n in state.totals.items()}, state.learned)
 
 
-class ChoreFailed(Exception):
-    """A chore raised what no chore should; the transaction is done again without it."""
+class BackgroundTaskFailed(Exception):
+    """A background task raised what no background task should; the transaction is done again without it."""
 
     def __init__(self, name: str, reason: Exception) -> None:
         super().__init__(f"{name}: {reason}")
@@ -110,9 +110,9 @@ class Engine:
         self._swept = -SWEEP
         self._step = 0.0  # by how much the machine's clock was set, if the store does not go by that yet
         self.failing: dict[str, str] = {}
-        """The chores that failed when they were tried last, and why."""
-        self._postponed: dict[str, float] = {}  # until when a chore that failed is left alone
-        self._skipped: set[str] = set()  # chores that failed in this turn
+        """The background tasks that failed when they were tried last, and why."""
+        self._postponed: dict[str, float] = {}  # until when a background task that failed is left alone
+        self._skipped: set[str] = set()  # background tasks that failed in this turn
         self._stale = False  # memory may be ahead of the store, and must be read again
         self._is_deposed = False  # another process owns the store
 
@@ -222,7 +222,7 @@ class Engine:
         while True:
             jobs = self._take()
             try:
-                if jobs or self._has_chores():
+                if jobs or self._has_due_tasks():
                     self._turn(jobs)
             except Exception:  # whatever it is, the next jobs may be better
                 log.exception("a turn failed")
@@ -263,11 +263,11 @@ class Engine:
             return SWEEP
         return min(SWEEP, max(0.001, self.state.due - self.clock.now()))
 
-    def _has_chores(self) -> bool:
-        return any(self._is_due(name) for name in CHORES)
+    def _has_due_tasks(self) -> bool:
+        return any(self._is_due(name) for name in BACKGROUND_TASKS)
 
     def _is_due(self, name: str) -> bool:
-        """Whether a chore has something to do, and did not fail just now."""
+        """Whether a background task has something to do, and did not fail just now."""
         now = time.monotonic()
         if name in self._skipped or self._postponed.get(name, 0.0) > now:
             return False
@@ -315,7 +315,7 @@ class Engine:
                     follow_clock(session, self.state, self._step)
                 self.state.begin(session)
                 outcomes = self._work(session, jobs)
-                done = self._chores(session)
+                done = self._run_due_tasks(session)
                 self.state.keep(session)
         except CommitUnknown as error:
             committed = self._look_up(group, jobs)
@@ -326,7 +326,7 @@ class Engine:
                 return self._fail(error, jobs)
         except StoreError as error:
             return self._fail(error, jobs)
-        except ChoreFailed as failure:
+        except BackgroundTaskFailed as failure:
             return self._postpone(failure)
         except Exception as error:
             return self._isolate_failure(error, jobs)
@@ -378,16 +378,16 @@ class Engine:
             for job in reversed(jobs):
                 (self._bulk if job.work is None else self._quick).appendleft(job)
 
-    def _chores(self, session: Session) -> list[str]:
-        """Do the chores that are due; which these were."""
-        due = [name for name in CHORES if self._is_due(name)]
+    def _run_due_tasks(self, session: Session) -> list[str]:
+        """Do the background tasks that are due; which these were."""
+        due = [name for name in BACKGROUND_TASKS if self._is_due(name)]
         for name in due:
             try:
-                CHORES[name](self, session)
+                BACKGROUND_TASKS[name](self, session)
             except (StoreBusy, StoreFull):
                 raise  # which fails whatever is tried now
             except Exception as error:
-                raise ChoreFailed(name, error) from error
+                raise BackgroundTaskFailed(name, error) from error
         return due
 
     def _learn(self, session: Session) -> None:
@@ -448,13 +448,13 @@ class Engine:
             return _RETRY
         return _away_problem()
 
-    def _postpone(self, failure: ChoreFailed) -> Problem:
-        """Leave a chore that failed alone for a while; the jobs beside it are done again without it."""
+    def _postpone(self, failure: BackgroundTaskFailed) -> Problem:
+        """Leave a background task that failed alone for a while; the jobs beside it are done again without it."""
         self._skipped.add(failure.name)
-        self._postponed[failure.name] = time.monotonic() + CHORE_PAUSE
+        self._postponed[failure.name] = time.monotonic() + TASK_PAUSE
         reason = f"{type(failure.reason).__name__}: {failure.reason}"
         if self.failing.get(failure.name) != reason:  # which is said once, not every ten seconds
-            log.error("the chore %r failed, everything else goes on", failure.name, exc_info=failure.reason)
+            log.error("the background task %r failed, everything else goes on", failure.name, exc_info=failure.reason)
             self.failing[failure.name] = reason
         try:
             self._refresh()
@@ -489,7 +489,7 @@ class Engine:
         return _internal_problem()
 
 
-CHORES: dict[str, Callable[[Engine, Session], None]] = {
+BACKGROUND_TASKS: dict[str, Callable[[Engine, Session], None]] = {
     "learn": Engine._learn,
     "sweep": Engine._sweep,
     "checkpoint": Engine._checkpoint,

@@ -110,9 +110,9 @@ def _body_content(route: Route, shapes: Shapes) -> dict[str, Any]:
 
 def responses(route: Route, shapes: Shapes) -> dict[str, Any]:
     """What may come back."""
-    schema = shapes.of(*route.gives) if route.media == JSON else TEXT
+    schema = shapes.of(*route.returns) if route.media == JSON else TEXT
     found: dict[str, Any] = {"200": {"description": "Done.", "content": {route.media: {"schema": schema}}}}
-    for status, (text, kind) in route.also.items():
+    for status, (text, kind) in route.responses.items():
         content = {} if kind is None else {"content": {JSON: {"schema": shapes.of(kind)}}}
         found[str(status)] = {"description": text, **content}
     problem = {"application/problem+json": {"schema": shapes.of(ProblemDocument)}}

@@ -35,7 +35,7 @@ class ActivityPage(Paging):
     limit: Annotated[int, Meta(ge=1, le=1000, description="How many.")] = 200
 
 
-@route("GET", "/v1/audit", "admin", anywhere=True)
+@route("GET", "/v1/audit", "admin", stateless=True)
 async def audit(service: Service, request: Request, query: ActivityPage) -> ActivityLog:
     """Who did what: tokens, logins, what was replaced or taken back, pauses, rebuilds, imports; newest first."""
     limit, before = query.limit, int(query.cursor or NEWEST)

@@ -132,7 +132,7 @@ async def change_classes(service: Service, request: Request, body: ClassesChange
     }  # fmt: skip
 
 
-@route("GET", "/classes", "admin", is_page=True, anywhere=True)
+@route("GET", "/classes", "admin", is_page=True, stateless=True)
 async def classes_page(service: Service, request: Request) -> Response:
     """Where whoever runs the stream changes its classes and kinds of fields."""
     return page(service, request, "classes.html", kinds=[kind for kind in KINDS if kind != "time"])

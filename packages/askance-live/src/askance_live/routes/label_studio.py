@@ -114,7 +114,7 @@ def _suggest(state: EngineState, task: dict[str, Any], tags: tuple[str, str]) ->
     return as_prediction(shown, round(labels.chance(best, chances), 6), state.learner.version, tags)
 
 
-@route("POST", "/label-studio/webhook", "label", body_bytes=None, also={201: ("An annotation was taken.", Noted)})
+@route("POST", "/label-studio/webhook", "label", body_bytes=None, responses={201: ("An annotation was taken.", Noted)})
 async def label_studio_webhook(service: Service, request: Request, body: LabelStudioWebhook) -> Noted | Response:
     """Label Studio: an annotation is the label of its task's event, which is taken in if it is new (scope ingest); the
     label of one that is deleted, or changed to none, is taken back."""
