@@ -291,7 +291,7 @@ class Service:
         response.raw_headers.extend(self._security)
         if scope["path"].startswith(("/v1/", "/metrics")):
             response.raw_headers.append((b"cache-control", b"no-store"))
-            response.raw_headers.append((CLASSES, b"%d" % self.engine.state.scheme.seq))
+            response.raw_headers.append((CLASSES, b"%d" % self.engine.state.label_schema.seq))
         if response.status_code == 413:
             response.raw_headers.append((b"connection", b"close"))
         self.metrics.count_request(scope["method"], name, response.status_code, time.perf_counter() - began)

@@ -45,7 +45,7 @@ from askance_live.cluster.messages import (
 )
 from askance_live.cluster.standby import OwnerRow, read_owner
 from askance_live.config import Config
-from askance_live.engine.scheme import SchemeState
+from askance_live.engine.label_schema import LabelSchemaState
 from askance_live.engine.stored_settings import StoredSettings, last_change, read_settings
 from askance_live.engine.thread import Engine, Work
 from askance_live.exchange.received import ReceivedEvent
@@ -69,12 +69,12 @@ class LinkLost(ConnectionError):
     """The connection broke after a call was sent: whether it was done is not known."""
 
 
-class FrontState(SchemeState):
+class FrontState(LabelSchemaState):
     """What a front knows of a stream: no model, and no count of what is under way."""
 
     def __init__(self, settings: StoredSettings, clock: Clock, store: str) -> None:
         self.clock, self.store = clock, store
-        self.use_scheme(*settings)
+        self.use_label_schema(*settings)
 
 
 class Link:
@@ -299,8 +299,8 @@ class FrontService(Service):
 
     async def refresh_classes(self) -> None:
         def look(session: Session) -> None:
-            if last_change(session) != self.owner.state.scheme.seq:
-                self.owner.state.use_scheme(*read_settings(session, self.config))
+            if last_change(session) != self.owner.state.label_schema.seq:
+                self.owner.state.use_label_schema(*read_settings(session, self.config))
 
         await self.read(look)
 

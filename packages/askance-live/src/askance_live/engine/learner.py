@@ -35,8 +35,8 @@ from askance.learner.stream_classifier import StreamClassifier
 from askance_live.clock import STEP
 from askance_live.config import ALGORITHM, AskingSettings, ModelSettings
 from askance_live.dashboard.counts import counted_periods
-from askance_live.engine.editions import set_edition
 from askance_live.engine.exploration import Exploration, budget_of
+from askance_live.engine.preset_versions import set_preset_version
 from askance_live.engine.quality_tracker import QualityTracker
 from askance_live.exchange.received import Incoming
 from askance_live.problems import TooManyFields, Unusable
@@ -110,7 +110,7 @@ def classifier(model: ModelSettings, asking: AskingSettings) -> Any:
         model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, max_pending=0,
         budget=budget, **parameters,
     )  # fmt: skip
-    set_edition(clf, model.edition, budget)
+    set_preset_version(clf, model.edition, budget)
     return clf
 
 

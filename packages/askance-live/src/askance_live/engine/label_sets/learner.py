@@ -23,13 +23,13 @@ from askance.learner.multilabel.classifier import MultiLabelClassifier, make_mul
 from askance.learner.multilabel.questions import QuestionEvents, QuestionLearner
 from askance.learner.trace import Decision
 from askance_live.config import AskingSettings, ModelSettings
-from askance_live.engine.editions import set_edition
 from askance_live.engine.exploration import budget_of
 from askance_live.engine.label_sets.exploration import LabelSetExploration
 from askance_live.engine.label_sets.question import LabelQuestion, asked_about
 from askance_live.engine.label_sets.tracker import AnsweredLabel, LabelSetTracker
 from askance_live.engine.label_space import known_of, pack
 from askance_live.engine.learner import SPARE_COLUMNS, Answer, Decided, Learner, most_model_bytes
+from askance_live.engine.preset_versions import set_preset_version
 from askance_live.engine.start import Start
 from askance_live.exchange.received import Incoming
 from askance_live.problems import Unusable
@@ -42,7 +42,7 @@ def label_set_classifier(model: ModelSettings, asking: AskingSettings) -> MultiL
         model.algorithm, labels=list(model.classes), random_state=model.seed, max_pending=0, budget=budget,
         **{"intercept": True, **model.parameters},
     )  # fmt: skip
-    set_edition(clf, model.edition, budget)
+    set_preset_version(clf, model.edition, budget)
     return clf
 
 
