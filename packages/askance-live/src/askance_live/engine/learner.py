@@ -422,12 +422,24 @@ class Learner:
         best = int(scores[0] >= 0.0) if len(scores) == 1 else max(range(len(scores)), key=scores.__getitem__)
         return self._place[self.classes[best]], chances
 
-    def explain(self, fields: Mapping[str, Any], label: int, most: int = 40) -> list[dict[str, Any]]:
-        """The words and fields that moved the score most; positive effects speak for ``label``."""
+    def explain(self, fields: Mapping[str, Any], label: int) -> list[dict[str, Any]]:
+        """The few words and fields that moved the score most, the strongest first; positive effects speak for
+        ``label``. Words count singly, not in pairs."""
         if (own := self._own.get(label)) is None:  # retired since
             return []
         with self._lock:
-            return strongest_effects(self, fields, own, most)
+            if (weights := self.weights_towards(own)) is None:
+                return []
+            pushes = effects(self.features, flatten(fields), weights)
+        rated: list[dict[str, Any]] = [
+            {"field": found.field, "word": found.word, "value": found.value, "effect": round(found.push, 6)}
+            for found in pushes
+        ]
+        strongest = max((abs(item["effect"]) for item in rated), default=0.0)
+        whole = [item for item in rated if item["word"] is None]
+        spoken = [item for item in rated if item["word"] is not None]
+        few = _few(whole, MOST_FIELDS, strongest) + _few(spoken, MOST_WORDS, strongest)
+        return sorted(few, key=lambda item: -abs(item["effect"]))
 
     def weights_towards(self, label: int) -> np.ndarray | None:
         """The weights that speak for a class; None where the model has none."""
@@ -525,24 +537,6 @@ def most_model_bytes(update: UpdateRule, width: int, n_classes: int) -> int:
         for state in (update.start(n_features + 1, n_classes) for n_features in (width, width + SPARE_COLUMNS))
     ]
     return 4 * max(sizes) + 4_000_000 + 10_000 * n_classes
-
-
-def strongest_effects(learner: Learner, fields: Mapping[str, Any], label: int, most: int) -> list[dict[str, Any]]:
-    """The few strongest effects, the strongest first: positive ones speak for the class ``label``. Words count singly,
-    not in pairs."""
-    weights = learner.weights_towards(label)
-    if weights is None:
-        return []
-    pushes = effects(learner.features, flatten(fields), weights)
-    rated: list[dict[str, Any]] = [
-        {"field": found.field, "word": found.word, "value": found.value, "effect": round(found.push, 6)}
-        for found in pushes
-    ]
-    strongest = max((abs(item["effect"]) for item in rated), default=0.0)
-    whole = [item for item in rated if item["word"] is None]
-    spoken = [item for item in rated if item["word"] is not None]
-    few = _few(whole, MOST_FIELDS, strongest) + _few(spoken, MOST_WORDS, strongest)
-    return sorted(few, key=lambda item: -abs(item["effect"]))[:most]
 
 
 def _few(rated: list[dict[str, Any]], most: int, strongest: float) -> list[dict[str, Any]]:

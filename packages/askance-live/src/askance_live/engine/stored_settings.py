@@ -133,11 +133,6 @@ def _differences(before: ModelSettings, now: ModelSettings) -> list[str]:
 # --- what the file says of classes and fields ----------------------------------------------------------------
 
 
-def declared_document(config: Config) -> str:
-    """What a file says of classes and fields."""
-    return json.dumps({"classes": config.model.classes, "fields": config.model.fields}, sort_keys=True)
-
-
 def find_edits(session: Session, config: Config, label_schema: LabelSchema) -> LabelSchemaChange:
     """What was edited in the file since the store took it up, and does not hold yet."""
     kept = session.value("SELECT value FROM meta WHERE name = ?", (DECLARED,))
@@ -184,7 +179,7 @@ def _say_edits(
 
 def take_up_declared(session: Session, config: Config) -> None:
     """Remember what the file says of classes and fields, once it holds."""
-    document = declared_document(config)
+    document = json.dumps({"classes": config.model.classes, "fields": config.model.fields}, sort_keys=True)
     if session.value("SELECT value FROM meta WHERE name = ?", (DECLARED,)) != document:
         session.execute(UPSERT_META, (DECLARED, document))
 

@@ -68,7 +68,6 @@ class SaidOfEvent(NamedTuple):
 SOURCE = "events e LEFT JOIN asks q ON q.id = e.asked"
 SAID = Query(SaidOfEvent, "answers", f"WHERE state IN {one_of(KEPT)} AND event IN ({{}}) ORDER BY seq")
 NOTES = Query(NoteRow, "notes", "WHERE event IN ({}) ORDER BY seq")
-NOTES_OF_EVENT = Query(NoteRow, "notes", "WHERE event = ? ORDER BY seq")
 INSERT_NOTE = insert(NoteRow)
 
 

@@ -12,11 +12,10 @@ from urllib.parse import parse_qsl
 from msgspec import Meta
 from starlette.responses import Response
 
-from askance_live.access import people
+from askance_live.access import ROLES, people
 from askance_live.access.mail import MailError, send_link
 from askance_live.access.names import LONGEST_NAME
 from askance_live.access.people import ALL, LASTING, LONGEST_EMAIL, kind_of_link
-from askance_live.access.roles import ROLES
 from askance_live.clock import iso, span
 from askance_live.engine.state import EngineState
 from askance_live.http.routing import LOGIN_BYTES, Request, route
