@@ -16,10 +16,9 @@ from askance.learner.budget import SECONDS
 from askance.learner.budget_kinds import BUDGET_KINDS, Limits, read_limits
 from askance_live.access.company import OidcSettings, read_oidc
 from askance_live.access.mail import MailSettings, read_mail
-from askance_live.display.fields import Display, read_display
-from askance_live.display.instructions import Instructions, read_instructions
-from askance_live.engine.editions import edition_of_now
+from askance_live.display import Display, Instructions, read_display, read_instructions
 from askance_live.engine.label_space import MOST_LABELS, SEPARATOR, LabelSpace, label_space
+from askance_live.engine.preset_versions import preset_version_of_new_store
 from askance_live.http.proxies import read_networks, read_public_url
 from askance_live.webhooks.settings import Webhook, read_webhooks
 
@@ -54,7 +53,7 @@ class ModelSettings:
     load: str = ""
     """The model file that it starts from, which then says everything but classes and fields."""
     labels: list[str] = field(default_factory=list)
-    """Every label that there ever was, by its place in the log, where these are not the classes; see ``scheme``."""
+    """Every label that there ever was, by its place in the log, where these are not the classes (``label_schema``)."""
     added: list[str] = field(default_factory=list)
     """Those of the labels that were added later: no cold start waits for them."""
     since: int = 0
@@ -62,7 +61,7 @@ class ModelSettings:
     label_sets: bool = False
     """Whether an event has any number of the classes rather than one."""
     edition: int = 0
-    """Which parameters ``auto`` and ``Probit`` have (``engine.editions``); that of its store, where there is one."""
+    """The preset version of ``auto`` and ``Probit`` (``engine.preset_versions``): its store's, if there is one."""
 
     @property
     def places(self) -> list[str]:
@@ -301,7 +300,7 @@ def _model(document: dict[str, Any]) -> ModelSettings:
         ngrams=_whole(table.get("ngrams", 2), "model.ngrams", 1, MOST_NGRAMS),
         na_values=_na_values(table.get("na_values", [])),
         label_sets=label_sets,
-        edition=edition_of_now(algorithm),
+        edition=preset_version_of_new_store(algorithm),
     )
     from askance_live.engine.label_sets import learner_kind
 

@@ -14,7 +14,7 @@ from askance_live.engine.rebuild import compare
 from askance_live.engine.stored_settings import read_settings
 from askance_live.problems import StartError
 from askance_live.store.database import Database, Session
-from askance_live.store.integrity import find_damage
+from askance_live.store.log_hash import find_damage
 from askance_live.webhooks.outbox import examine_outbox
 
 

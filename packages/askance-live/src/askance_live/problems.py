@@ -99,7 +99,7 @@ class Problem(AskanceError):
         }
 
 
-def attempt(do: Callable[[Item], Result], item: Item | Problem) -> Result | Problem:
+def result_or_problem(do: Callable[[Item], Result], item: Item | Problem) -> Result | Problem:
     """What comes of an item, or the problem with it: one that it is already, or that arises."""
     if isinstance(item, Problem):
         return item

@@ -16,15 +16,14 @@ from prometheus_client.registry import Collector
 from starlette.responses import RedirectResponse, Response
 
 from askance_live.access.auth import EVERYBODY, SCOPES, Token, User, cookie_name, is_own_machine, note
-from askance_live.access.keys import Keys
+from askance_live.access.keys import Failures, Keys, group_of
 from askance_live.access.oidc import Provider
 from askance_live.access.people import note_seen
-from askance_live.access.token_failures import Failures, group_of
 from askance_live.cluster.messages import ForwardedRequest, ForwardedResponse
 from askance_live.config import Config, is_postgres
 from askance_live.dashboard import stats
 from askance_live.dashboard.metrics import EngineCollector, Metrics
-from askance_live.display.fields import Display
+from askance_live.display import Display
 from askance_live.engine.thread import Engine
 from askance_live.exchange.received import ReceivedEvent
 from askance_live.http.body import SHORT_BYTES, BodyLimits, too_large, unpack_body
@@ -44,7 +43,7 @@ from askance_live.http.routing import (
 from askance_live.logs import SCOPE
 from askance_live.problems import Problem
 from askance_live.store.database import PATIENCE, PAUSE, Database, Session, StoreAway, StoreError
-from askance_live.webhooks.couriers import Courier
+from askance_live.webhooks.sender import WebhookSender
 
 log = logging.getLogger("askance")
 
@@ -122,7 +121,7 @@ class Service:
         self.entrances = Slots(MOST_ENTRANCES, "too many links are followed at the same time; try again in a moment.")
         self.exports = Slots(MOST_EXPORTS, "too many exports at the same time; try again when one has ended.", 10)
         owns_store = isinstance(engine, Engine)  # a front's owner does what is done once
-        self.couriers = [Courier(hook, engine) for hook in config.webhooks] if owns_store else []
+        self.webhook_senders = [WebhookSender(hook, engine) for hook in config.webhooks] if owns_store else []
         self.stopping = asyncio.Event()
         self.rebuilding = asyncio.Lock()
         self._rates: deque[tuple[float, int]] = deque(maxlen=12)
@@ -140,8 +139,8 @@ class Service:
 
     def close(self) -> None:
         """Let go of the threads; whoever still waits for one gets no answer."""
-        for courier in self.couriers:
-            courier.stop()
+        for sender in self.webhook_senders:
+            sender.stop()
         for pool in (self.readers, self.exporters, self.login_threads, self.workers, self.encoders):
             pool.shutdown(wait=False)
 
@@ -186,12 +185,12 @@ class Service:
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
         """What goes on beside the requests."""
-        return [self.keep_keys_fresh(), self.tell_webhooks()]
+        return [self.keep_keys_fresh(), self.run_webhooks()]
 
-    async def tell_webhooks(self) -> None:
+    async def run_webhooks(self) -> None:
         """Let messages be brought until the end."""
-        for courier in self.couriers:
-            courier.start()
+        for sender in self.webhook_senders:
+            sender.start()
         await self.stopping.wait()
 
     async def keep_keys_fresh(self) -> None:
@@ -292,7 +291,7 @@ class Service:
         response.raw_headers.extend(self._security)
         if scope["path"].startswith(("/v1/", "/metrics")):
             response.raw_headers.append((b"cache-control", b"no-store"))
-            response.raw_headers.append((CLASSES, b"%d" % self.engine.state.scheme.seq))
+            response.raw_headers.append((CLASSES, b"%d" % self.engine.state.label_schema.seq))
         if response.status_code == 413:
             response.raw_headers.append((b"connection", b"close"))
         self.metrics.count_request(scope["method"], name, response.status_code, time.perf_counter() - began)
@@ -493,10 +492,10 @@ class Service:
             f"{name!r} fails ({reason}) and is tried again; see the log."
             for name, reason in sorted(self.engine.failing.items())
         ] + [
-            f"the webhook at {courier.hook.host} does not take messages ({courier.trouble}); "
-            f"{courier.waiting.messages:,} wait, {courier.waiting.given_up:,} were given up."
-            for courier in self.couriers
-            if courier.trouble
+            f"the webhook at {sender.hook.host} does not take messages ({sender.trouble}); "
+            f"{sender.waiting.messages:,} wait, {sender.waiting.given_up:,} were given up."
+            for sender in self.webhook_senders
+            if sender.trouble
         ]
 
     def lag(self) -> float:

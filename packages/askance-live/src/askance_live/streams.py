@@ -73,7 +73,7 @@ class Streams:
         if name in self.services and rest:
             await self.services[name]({**scope, "path": f"/{rest[0]}"}, receive, send)
             return
-        from askance_live.display.fields import Display
+        from askance_live.display import Display
         from askance_live.service import security_headers
 
         try:

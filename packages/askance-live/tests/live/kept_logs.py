@@ -19,8 +19,8 @@ from tests.live.test_migrations import Raw
 from tests.patience import PATIENCE
 
 from askance_live.config import load
-from askance_live.engine.rebuild import change_scheme, rebuild
-from askance_live.engine.scheme_changes import SchemeChange
+from askance_live.engine.label_schema_changes import LabelSchemaChange
+from askance_live.engine.rebuild import change_label_schema, rebuild
 from askance_live.exchange.received import read_event
 from askance_live.store import schema
 
@@ -39,8 +39,8 @@ PROBES = [
 ]
 """Events on which the model says something at the end."""
 CHANGES = [
-    SchemeChange(add=("eggs",), rename={"spam": "Spam"}),
-    SchemeChange(retire=("ham",), add=("more",), fields={"size": "text", "kind": "ignore"}),
+    LabelSchemaChange(add=("eggs",), rename={"spam": "Spam"}),
+    LabelSchemaChange(retire=("ham",), add=("more",), fields={"size": "text", "kind": "ignore"}),
 ]
 """What is changed in the middle of logs that are about that."""
 WORDS = ["win", "prize", "now", "lunch", "tomorrow", "noon", "parcel", "account", "the", "at"]
@@ -76,7 +76,7 @@ def write_log(name):
                 if rate == 0.5:
                     rebuild(engine, "test")
                     for change in CHANGES if name.startswith("classes") else ():
-                        change_scheme(engine, change, "test")
+                        change_label_schema(engine, change, "test")
                 said = [engine.state.learner.predict(probe) for probe in PROBES]
         document = {
             "settings": path.read_text().replace(str(folder), "FOLDER"),

@@ -4,7 +4,7 @@ import pytest
 
 from askance.errors import InvalidParameter
 from askance_live.config import from_document
-from askance_live.display.fields import FETCHED, Display
+from askance_live.display import FETCHED, Display
 from askance_live.service import security_headers
 
 

@@ -10,11 +10,11 @@ from tests.live.test_migrations import Raw
 
 import askance
 from askance_live.config import AskingSettings, ModelSettings, load
-from askance_live.engine.editions import EDITION, EDITIONS
+from askance_live.engine.label_schema_changes import LabelSchemaChange
 from askance_live.engine.label_sets import label_set_classifier
 from askance_live.engine.learner import classifier
-from askance_live.engine.rebuild import change_scheme, rebuild, rebuild_offline
-from askance_live.engine.scheme_changes import SchemeChange
+from askance_live.engine.preset_versions import NEWEST_PRESET_VERSION, PRESET_VERSIONS
+from askance_live.engine.rebuild import change_label_schema, rebuild, rebuild_offline
 from askance_live.engine.stored_settings import stored_model
 from askance_live.problems import StartError
 
@@ -70,15 +70,16 @@ def edition_of(config):
 @pytest.mark.parametrize("make", [classifier, label_set_classifier])
 def test_an_edition_is_what_its_release_made(make):
     asking = AskingSettings(rate=0.02)
-    for number, expected in ((0, FIRST), (EDITION, NOW)):
+    for number, expected in ((0, FIRST), (NEWEST_PRESET_VERSION, NOW)):
         assert asking_of(make(ModelSettings(["ham", "spam"], edition=number), asking)) == expected
     assert asking_of(askance.make("auto", budget=0.02)) == NOW
-    assert not any(EDITIONS[EDITION])
+    assert not any(PRESET_VERSIONS[NEWEST_PRESET_VERSION])
 
 
 def test_a_new_store_has_the_edition_of_now_and_other_algorithms_have_none(tmp_path):
     for name, model, edition in (
-        ("auto", {}, EDITION), ("probit", {"algorithm": "boal_entropy"}, EDITION), ("plain", {"algorithm": "PAA-I"}, 0),
+        ("auto", {}, NEWEST_PRESET_VERSION), ("probit", {"algorithm": "boal_entropy"}, NEWEST_PRESET_VERSION),
+        ("plain", {"algorithm": "PAA-I"}, 0),
     ):  # fmt: skip
         (tmp_path / name).mkdir()
         config = create_store(tmp_path / name, model=model)
@@ -91,7 +92,7 @@ def test_an_old_store_keeps_its_edition_through_rebuilds_restarts_and_changes_of
     with running_engine(old) as engine:
         assert asking_of(engine.state.learner.clf) == FIRST
         rebuild(engine, "test")
-        change_scheme(engine, SchemeChange(add=("eggs",)), "test")
+        change_label_schema(engine, LabelSchemaChange(add=("eggs",)), "test")
         assert asking_of(engine.state.learner.clf) == FIRST
         send(engine, "a", "b")
         label(engine, "a", 1)
@@ -111,7 +112,7 @@ def test_a_rebuild_that_takes_up_edited_settings_takes_the_edition_of_now(old):
         with pytest.raises(StartError, match=r"the settings of the model changed \(model.seed\)"):
             rebuild_offline(database, edited, check=True)
         rebuild_offline(database, edited)
-    assert edition_of(edited) == EDITION
+    assert edition_of(edited) == NEWEST_PRESET_VERSION
     with running_engine(edited) as engine:
         assert asking_of(engine.state.learner.clf) == NOW
 
@@ -119,7 +120,7 @@ def test_a_rebuild_that_takes_up_edited_settings_takes_the_edition_of_now(old):
 @pytest.mark.parametrize("make", [classifier, label_set_classifier])
 @pytest.mark.parametrize("parameters", [{"decay": 0.9}, {"decay": 0.9, "kernel": "rbf"}])
 def test_an_edition_of_probit_says_up_to_where_variances_grow(make, parameters):
-    for number, ratio in ((0, 1.0), (EDITION, 1e12)):
+    for number, ratio in ((0, 1.0), (NEWEST_PRESET_VERSION, 1e12)):
         model = ModelSettings(["ham", "spam"], algorithm="UOAL-entropy", parameters=parameters, edition=number)
         clf = make(model, AskingSettings(rate=0.02))
         assert (clf.update.innermost.max_variance_ratio, clf.update.innermost.decay) == (ratio, 0.9)
@@ -137,13 +138,13 @@ def test_a_store_of_probit_keeps_its_largest_variance_until_edited_settings_are_
         edited = replace(config, model=model)
         with opened(edited) as database:
             rebuild_offline(database, edited)
-        assert edition_of(edited) == EDITION
+        assert edition_of(edited) == NEWEST_PRESET_VERSION
         with running_engine(edited) as engine:
             assert engine.state.learner.clf.update.max_variance_ratio == ratio
 
 
 def test_a_store_of_a_later_release_is_not_played_with_other_parameters(old):
-    later = replace(old, model=replace(old.model, edition=EDITION + 1))
+    later = replace(old, model=replace(old.model, edition=NEWEST_PRESET_VERSION + 1))
     with opened(old) as database, database.write() as session:
         session.execute("UPDATE meta SET value = ? WHERE name = 'model'", (later.model.document(),))
     with pytest.raises(StartError, match="if a later release of askance wrote them, install that"), running_engine(old):

@@ -4,8 +4,7 @@ import sqlite3
 
 import pytest
 
-from askance_live.store import open_store
-from askance_live.store.inspect import describe_store
+from askance_live.store import describe_store, open_store
 
 
 def edited(service, old, new):

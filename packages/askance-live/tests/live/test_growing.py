@@ -8,7 +8,7 @@ from tests.patience import PATIENCE
 
 from askance_live.dashboard.stats import stats
 from askance_live.exchange.received import read_event
-from askance_live.questions import answers, queue, undo
+from askance_live.questions import answers, queue
 from askance_live.questions.labels import give_label
 from askance_live.questions.submissions import Submission
 from askance_live.service import Service
@@ -42,7 +42,7 @@ def work(engine):
     do(lambda session, state: answers.skip(session, state, "ana", third["id"], skipped))
     engine.ingest([read_event({"id": "late", "fields": {"text": "hello"}}, 10_000)]).result(PATIENCE)
     do(lambda session, state: give_label(session, state, "root", "late", 1, None, False))
-    do(lambda session, state: undo.undo(session, state, "ana", "answer-1"))
+    do(lambda session, state: answers.undo(session, state, "ana", "answer-1"))
     do(lambda session, state: queue.expire(session, state, state.clock.now()))
     while engine.state.due is not None:
         do(lambda session, state: None)

@@ -22,7 +22,7 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # hundreds of stores
 @pytest.fixture
 def play(monkeypatch):
     """Plays the session with faults; nobody waits for pauses that suit people."""
-    for name in ("PAUSE", "CHORE_PAUSE", "FULL_PAUSE"):
+    for name in ("PAUSE", "TASK_PAUSE", "FULL_PAUSE"):
         monkeypatch.setattr(engine, name, 0.0)
     monkeypatch.setattr(service, "PAUSE", 0.0)
 

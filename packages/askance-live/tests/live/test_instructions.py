@@ -4,7 +4,7 @@ import pytest
 
 from askance.errors import InvalidParameter
 from askance_live.config import from_document
-from askance_live.display.instructions import Instructions
+from askance_live.display import Instructions
 
 
 def read(**instructions):

@@ -7,7 +7,7 @@ from httpx import BasicAuth
 from tests.live.in_process import new_engine, send
 from tests.patience import PATIENCE
 
-from askance_live.exchange.annotations import annotate, withdraw
+from askance_live.exchange.label_studio import annotate, withdraw
 from askance_live.problems import Problem
 from askance_live.questions.labels import give_label
 

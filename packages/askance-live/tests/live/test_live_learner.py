@@ -9,7 +9,6 @@ import pytest
 from askance.budgets import Fixed, PerPeriod, Rate, Unlimited
 from askance.errors import InvalidInput
 from askance_live.config import AskingSettings, from_document
-from askance_live.display.explain import explain
 from askance_live.engine.exploration import AUDIT, COLD_START, UNCERTAIN, budget_of
 from askance_live.engine.learner import Answer, Incoming, Learner
 from askance_live.engine.quality_tracker import QualityTracker
@@ -222,10 +221,10 @@ def test_a_weekday_can_be_why_a_class_is_suggested():
         fields = {"sent": ("2024-03-01 12:00", "2024-03-02 12:00")[k % 2], "text": "hello"}
         decided = learner.decide([Incoming(fields, float(k))], k)[0]
         learner.learn(Answer(k + 1, fields, k % 2, decided.predicted, decided.scores, 1.0, False, 0.0))
-    told = explain(learner, {"sent": "2024-03-08 12:00", "text": "hello"}, 0, 5)  # a Friday, like the first
+    told = learner.explain({"sent": "2024-03-08 12:00", "text": "hello"}, 0)  # a Friday, like the first
     assert (told[0]["field"], told[0]["word"], told[0]["value"]) == ("sent", None, "Friday")
     assert told[0]["effect"] > 0
-    assert all(item["field"] != "sent" for item in explain(learner, {"sent": None, "text": "hello"}, 0, 5))
+    assert all(item["field"] != "sent" for item in learner.explain({"sent": None, "text": "hello"}, 0))
 
 
 @pytest.mark.parametrize(("at_first", "later"), [("PAA-I", "SOAL-diag"), ("PAA-I", "auto"), ("SOAL-diag", "PAA-I")])

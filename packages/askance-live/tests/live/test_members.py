@@ -174,7 +174,7 @@ class Several(Member):
 def test_pages_are_answered_by_the_process_that_is_asked():
     """Cookies, redirects and addresses go by where somebody came in, which an owner does not know."""
     routes.load()
-    assert [route.path for route in ROUTES if route.is_page and not route.anywhere] == []
+    assert [route.path for route in ROUTES if route.is_page and not route.stateless] == []
 
 
 def test_sqlite_has_one_process(tmp_path, nursery):

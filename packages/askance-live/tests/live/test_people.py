@@ -8,8 +8,8 @@ import httpx
 import pytest
 from tests.patience import PATIENCE, wait_until
 
+from askance_live.access import ROLES
 from askance_live.access.names import looks_of
-from askance_live.access.roles import ROLES
 from askance_live.store import open_store
 
 

@@ -10,10 +10,10 @@ from askance_live.exchange.received import NewEvent, read_event
 from askance_live.http.openapi import as_markdown, body_of, document
 from askance_live.http.routing import ROUTES
 from askance_live.http.schemas import LONGEST_NAME, AskNumber, NoBody, describe, in_words, read, read_part, schema_of
-from askance_live.problems import Problem, attempt
+from askance_live.problems import Problem, result_or_problem
+from askance_live.routes.admin import Drop
 from askance_live.routes.answers import AnswersPage, NewLabel
 from askance_live.routes.asks import GiveAnswer, NextAsks, SkipAsk
-from askance_live.routes.quarantine import Drop
 
 routes.load()
 BODIES = list(dict.fromkeys(body_of(route) for route in ROUTES if body_of(route) is not None))
@@ -155,13 +155,13 @@ def test_a_part_of_a_path_that_is_no_number_is_an_ask_that_is_not_there():
 
 def test_an_item_comes_to_something_or_to_its_problem():
     problem = Problem("invalid", "no.")
-    assert attempt(len, "abc") == 3
-    assert attempt(len, problem) is problem
+    assert result_or_problem(len, "abc") == 3
+    assert result_or_problem(len, problem) is problem
 
     def refuse(item):
         raise problem
 
-    assert attempt(refuse, 1) is problem
+    assert result_or_problem(refuse, 1) is problem
 
 
 def test_the_limits_that_are_checked_are_those_that_are_described():

@@ -13,18 +13,18 @@ from tests.patience import PATIENCE
 
 from askance_live.config import AskingSettings, ModelSettings
 from askance_live.doctor import examine_store
-from askance_live.engine import scheme_changes
+from askance_live.engine import label_schema_changes
 from askance_live.engine.checkpoints import checkpoints
+from askance_live.engine.label_schema import Label, LabelSchema
+from askance_live.engine.label_schema_changes import LabelSchemaChange, apply_change
 from askance_live.engine.learner import Answer, Incoming, Learner
-from askance_live.engine.rebuild import change_scheme, compare
-from askance_live.engine.scheme import Label, Scheme
-from askance_live.engine.scheme_changes import SchemeChange, apply_change
+from askance_live.engine.rebuild import change_label_schema, compare
 from askance_live.engine.stored_settings import read_settings
 from askance_live.exchange.received import read_event
 from askance_live.problems import Problem, StartError
 
 MULTI = {"auto": {}, "plain": {"algorithm": "PAA-I", "seed": 7}}
-TWO = Scheme((Label("ham"), Label("spam")), {"size": "number"})
+TWO = LabelSchema((Label("ham"), Label("spam")), {"size": "number"})
 
 
 class Life:
@@ -57,15 +57,15 @@ class Life:
 
 
 def test_a_label_keeps_its_place_and_its_name_in_programs():
-    more = apply_change(TWO, SchemeChange(add=("aaa",)))
+    more = apply_change(TWO, LabelSchemaChange(add=("aaa",)))
     assert [known.label for known in more.labels] == ["ham", "spam", "aaa"]
-    fewer = apply_change(more, SchemeChange(retire=("ham",), rename={"spam": "Unwanted"}))
+    fewer = apply_change(more, LabelSchemaChange(retire=("ham",), rename={"spam": "Unwanted"}))
     assert (fewer.classes, fewer.retired, fewer.names) == (["spam", "aaa"], ["ham"], {"spam": "Unwanted"})
     assert fewer.in_order(["spam", "ham"]) == ["spam", "aaa"]
-    back = apply_change(fewer, SchemeChange(restore=("ham",), rename={"spam": "spam"}))
+    back = apply_change(fewer, LabelSchemaChange(restore=("ham",), rename={"spam": "spam"}))
     assert [known.label for known in back.labels] == ["ham", "spam", "aaa"]
     assert back.makes_same_model(more)
-    assert Scheme.from_document(back.document(), 0) == back
+    assert LabelSchema.from_document(back.document(), 0) == back
     settings = fewer.settings_of(ModelSettings(["ham", "spam"], {}))
     assert (settings.classes, settings.places, settings.added) == (["aaa", "spam"], ["ham", "spam", "aaa"], ["aaa"])
 
@@ -73,17 +73,17 @@ def test_a_label_keeps_its_place_and_its_name_in_programs():
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (SchemeChange(add=("ham",)), "already"),
-        (SchemeChange(add=(" ",)), "printable"),
-        (SchemeChange(add=("x" * 201,)), "printable"),
-        (SchemeChange(add=("eggs", "eggs")), "twice"),
-        (SchemeChange(retire=("ham",)), "two classes must stay"),
-        (SchemeChange(retire=("eggs",)), "there is no class"),
-        (SchemeChange(restore=("ham",)), "not retired"),
-        (SchemeChange(rename={"ham": "spam"}), "shown as 'spam'"),
-        (SchemeChange(rename={"eggs": "x"}), "there is no class"),
-        (SchemeChange(rename={"ham": "\n"}), "printable"),
-        (SchemeChange(fields={"size": "shape"}), "must be one of number"),
+        (LabelSchemaChange(add=("ham",)), "already"),
+        (LabelSchemaChange(add=(" ",)), "printable"),
+        (LabelSchemaChange(add=("x" * 201,)), "printable"),
+        (LabelSchemaChange(add=("eggs", "eggs")), "twice"),
+        (LabelSchemaChange(retire=("ham",)), "two classes must stay"),
+        (LabelSchemaChange(retire=("eggs",)), "there is no class"),
+        (LabelSchemaChange(restore=("ham",)), "not retired"),
+        (LabelSchemaChange(rename={"ham": "spam"}), "shown as 'spam'"),
+        (LabelSchemaChange(rename={"eggs": "x"}), "there is no class"),
+        (LabelSchemaChange(rename={"ham": "\n"}), "printable"),
+        (LabelSchemaChange(fields={"size": "shape"}), "must be one of number"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(change, word):
@@ -97,7 +97,7 @@ def test_after_every_change_the_log_gives_the_same_model(model, tmp_path):
     with running_engine(life.config, life.clock) as engine:
         before = life.go_on(engine, 40, ["ham", "spam"])
         version = engine.state.learner.version
-        effects = change_scheme(engine, SchemeChange(add=("eggs",)), "test")
+        effects = change_label_schema(engine, LabelSchemaChange(add=("eggs",)), "test")
         assert effects.rebuilds
         assert "begins with 0 answers of it, 40 events keep the prediction they got" in effects.in_words()
         assert "as one of 3 classes instead of two" in effects.in_words()
@@ -111,12 +111,14 @@ def test_after_every_change_the_log_gives_the_same_model(model, tmp_path):
         assert {len(said["probabilities"]) for said in after} == {3}
         assert "eggs" in {said["label"] for said in after}
         digest = engine.state.learner.digest()
-        effects = change_scheme(engine, SchemeChange(rename={"spam": "Unwanted"}), "test")
+        effects = change_label_schema(engine, LabelSchemaChange(rename={"spam": "Unwanted"}), "test")
         assert not effects.rebuilds
         assert engine.state.learner.digest() == digest
     life.check(digest)
     with running_engine(life.config, life.clock) as engine:
-        change_scheme(engine, SchemeChange(retire=("ham",), fields={"kind": "ignore", "size": "text"}), "test")
+        change_label_schema(
+            engine, LabelSchemaChange(retire=("ham",), fields={"kind": "ignore", "size": "text"}), "test"
+        )
         kinds = engine.state.learner.features.kinds
         assert (kinds["kind"], kinds["size"]) == ("ignore", "text")
         last = life.go_on(engine, 30, ["spam", "eggs"])
@@ -127,7 +129,7 @@ def test_after_every_change_the_log_gives_the_same_model(model, tmp_path):
     life.check(digest)
     with running_engine(life.config, life.clock) as engine:
         assert engine.state.learner.digest() == digest
-        change_scheme(engine, SchemeChange(restore=("ham",)), "test")
+        change_label_schema(engine, LabelSchemaChange(restore=("ham",)), "test")
         life.go_on(engine, 10, ["ham", "spam", "eggs"])
         digest = engine.state.learner.digest()
     life.check(digest)
@@ -138,7 +140,7 @@ def test_the_weights_are_those_of_a_model_that_had_the_classes_from_the_beginnin
     life = Life(tmp_path, MULTI["plain"])
     with running_engine(life.config, life.clock) as engine:
         life.go_on(engine, 40, ["ham", "spam"])
-        change_scheme(engine, SchemeChange(add=("eggs",)), "test")
+        change_label_schema(engine, LabelSchemaChange(add=("eggs",)), "test")
         life.go_on(engine, 30, ["ham", "spam", "eggs"])
         weights = engine.state.learner.clf.coef_.copy()
         settings = engine.state.config.model
@@ -166,7 +168,7 @@ def test_what_was_said_is_judged_as_it_was_said(tmp_path):
         life.go_on(engine, 60, ["ham", "spam"])
         tracker = engine.state.learner.tracker
         before = tracker.monitor.overall.accuracy, tracker.labels
-        change_scheme(engine, SchemeChange(add=("eggs",), fields={"text": "ignore"}), "test")
+        change_label_schema(engine, LabelSchemaChange(add=("eggs",), fields={"text": "ignore"}), "test")
         tracker = engine.state.learner.tracker
         assert (tracker.monitor.overall.accuracy, tracker.labels) == before
         assert not engine.state.learner.exploring.is_cold  # nobody waits for the first of a class that came later
@@ -178,16 +180,16 @@ def test_a_change_that_the_algorithm_cannot_bear_is_refused_and_changes_nothing(
         life.go_on(engine, 10, ["ham", "spam"])
         digest = engine.state.learner.digest()
         with pytest.raises(Problem, match="two classes"):
-            change_scheme(engine, SchemeChange(add=("eggs",)), "test")
+            change_label_schema(engine, LabelSchemaChange(add=("eggs",)), "test")
         assert engine.state.learner.digest() == digest
-        assert engine.state.scheme.seq == 0
+        assert engine.state.label_schema.seq == 0
 
 
 def test_edited_settings_are_told_before_anything_is_compiled(tmp_path, monkeypatch):
     life = Life(tmp_path, MULTI["plain"])
     with running_engine(life.config, life.clock) as engine:
         life.go_on(engine, 10, ["ham", "spam"])
-    monkeypatch.setattr(scheme_changes, "replay", None)
+    monkeypatch.setattr(label_schema_changes, "replay", None)
     edited = replace(life.config, classes=["eggs", "ham", "spam"])
     edited = replace(edited, model=replace(edited.model, classes=["eggs", "ham", "spam"]))
     with opened(edited) as database, database.read() as session, pytest.raises(StartError) as caught:
@@ -201,16 +203,16 @@ def test_edited_settings_are_told_before_anything_is_compiled(tmp_path, monkeypa
 def test_of_two_changes_at_the_same_time_the_second_is_refused(tmp_path):
     life = Life(tmp_path, MULTI["plain"])
     with running_engine(life.config, life.clock) as engine:
-        change_scheme(engine, SchemeChange(add=("eggs",)), "test", expected=0)
+        change_label_schema(engine, LabelSchemaChange(add=("eggs",)), "test", expected=0)
         with pytest.raises(Problem, match="meanwhile"):
-            change_scheme(engine, SchemeChange(retire=("eggs",)), "test", expected=0)
+            change_label_schema(engine, LabelSchemaChange(retire=("eggs",)), "test", expected=0)
 
 
 def test_values_that_a_kind_cannot_take_are_counted_before(tmp_path):
     life = Life(tmp_path, MULTI["plain"])
     with running_engine(life.config, life.clock) as engine:
         life.go_on(engine, 30, ["ham", "spam"])
-        words = change_scheme(engine, SchemeChange(fields={"kind": "number"}), "test").in_words()
+        words = change_label_schema(engine, LabelSchemaChange(fields={"kind": "number"}), "test").in_words()
         assert "have none that is a number, which counts as missing" in words
         digest = engine.state.learner.digest()
     life.check(digest)

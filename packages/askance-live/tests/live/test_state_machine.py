@@ -27,7 +27,7 @@ from askance_live.engine.state import first_rows
 from askance_live.engine.thread import Engine
 from askance_live.exchange.received import digest_of, read_event
 from askance_live.problems import Problem
-from askance_live.questions import answers, queue, undo
+from askance_live.questions import answers, queue
 from askance_live.questions.submissions import Submission
 from askance_live.store import open_store
 
@@ -236,7 +236,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.sweep()
         said = self.answers[identifier]
         ask = self.questions[said["ask"]]
-        outcome = self.do(lambda session, state: undo.undo(session, state, said["name"], identifier))
+        outcome = self.do(lambda session, state: answers.undo(session, state, said["name"], identifier))
         if not said["counts"]:  # with the other, where the same answer was given twice
             assert outcome["outcome"] == "already_undone"
             return

@@ -1,4 +1,4 @@
-"""Whoever has much to do leaves others their turn, and a chore that fails leaves the rest alone."""
+"""Whoever has much to do leaves others their turn, and a background task that fails leaves the rest alone."""
 
 import asyncio
 import json
@@ -16,9 +16,8 @@ from tests.patience import PATIENCE, wait_until
 from askance_live.dashboard.stats import stats
 from askance_live.engine import learning
 from askance_live.engine import thread as engines
-from askance_live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, in_parts
-from askance_live.engine.thread import CHORES
-from askance_live.exchange.received import ReceivedEvent, read_event
+from askance_live.engine.thread import BACKGROUND_TASKS
+from askance_live.exchange.received import GROUP_BYTES, GROUP_EVENTS, ReceivedEvent, in_parts, read_event
 from askance_live.questions.labels import give_label
 from askance_live.service import Service
 
@@ -38,13 +37,13 @@ def label(name):
 
 
 def test_events_are_divided_by_their_bytes_and_their_number():
-    small = [ReceivedEvent(str(number), b"", {}, "{}", None) for number in range(600)]
-    large = [ReceivedEvent(f"large-{number}", b"", {}, "x" * 100_000, None) for number in range(5)]
+    small = [ReceivedEvent({}, id=str(number), digest=b"", text="{}", time=None) for number in range(600)]
+    large = [ReceivedEvent({}, id=f"large-{number}", digest=b"", text="x" * 100_000, time=None) for number in range(5)]
     parts = list(in_parts([*small, *large]))
     assert [item for part in parts for item in part] == [*small, *large]
     assert all(len(part) <= GROUP_EVENTS for part in parts)
     assert all(sum(len(item.text) for item in part) <= GROUP_BYTES for part in parts)
-    assert len(list(in_parts([large[0]._replace(text="x" * 10**6)] * 3))) == 3
+    assert len(list(in_parts([ReceivedEvent({}, id="huge", digest=b"", text="x" * 10**6, time=None)] * 3))) == 3
 
 
 def test_large_jobs_do_not_share_a_transaction(engine):
@@ -95,11 +94,11 @@ def test_a_job_nobody_waits_for_any_more_harms_no_other(engine):
     assert engine.submit(lambda session, state: 3).result(PATIENCE) == 3
 
 
-@pytest.mark.parametrize("name", CHORES)
+@pytest.mark.parametrize("name", BACKGROUND_TASKS)
 def test_a_chore_that_fails_stops_no_job_is_told_once_and_recovers(engine, monkeypatch, caplog, name):
     service = Service(engine.config, engine.database, engine)
-    monkeypatch.setattr(engines, "CHORE_PAUSE", 0.0)
-    whole = CHORES[name]
+    monkeypatch.setattr(engines, "TASK_PAUSE", 0.0)
+    whole = BACKGROUND_TASKS[name]
     tried = []
 
     def broken(engine, session):
@@ -110,7 +109,7 @@ def test_a_chore_that_fails_stops_no_job_is_told_once_and_recovers(engine, monke
 
     monkeypatch.setattr(engines, "SWEEP", 0.0)  # always due
     engine.config = replace(engine.config, server=replace(engine.config.server, checkpoint_every=1))
-    monkeypatch.setitem(CHORES, name, broken)
+    monkeypatch.setitem(BACKGROUND_TASKS, name, broken)
     for number in range(4):
         assert engine.ingest([event(f"e{number}")]).result(PATIENCE)[0]["seq"]
         assert engine.submit(label(f"e{number}")).result(PATIENCE)["outcome"] == "accepted"
@@ -119,21 +118,21 @@ def test_a_chore_that_fails_stops_no_job_is_told_once_and_recovers(engine, monke
     assert service.warnings() == [f"'{name}' fails (RuntimeError: no way) and is tried again; see the log."]
     assert service.ready() == []
     assert sum("no way" in str(record.exc_info) for record in caplog.records) == 1
-    monkeypatch.setitem(CHORES, name, whole)
+    monkeypatch.setitem(BACKGROUND_TASKS, name, whole)
 
     def is_well():
         engine.ingest([event(uuid4().hex)]).result(PATIENCE)
         return not service.warnings() and engine.state.learned == 4
 
-    wait_until(is_well, "a chore that works again")
+    wait_until(is_well, "a background task that works again")
 
 
-@pytest.mark.parametrize("name", CHORES)
+@pytest.mark.parametrize("name", BACKGROUND_TASKS)
 def test_a_connection_lost_in_a_chore_is_the_stores_failure_not_the_chores(
     tmp_path, postgres, monkeypatch, caplog, name
 ):
     monkeypatch.setattr(engines, "SWEEP", 0.0)  # always due
-    whole, lost = CHORES[name], []
+    whole, lost = BACKGROUND_TASKS[name], []
 
     def lose(engine, session):
         if not lost:
@@ -143,7 +142,7 @@ def test_a_connection_lost_in_a_chore_is_the_stores_failure_not_the_chores(
 
     with running_engine(create_store(tmp_path, postgres.new_database())) as engine:
         engine.config = replace(engine.config, server=replace(engine.config.server, checkpoint_every=1))
-        monkeypatch.setitem(CHORES, name, lose)
+        monkeypatch.setitem(BACKGROUND_TASKS, name, lose)
         for number in range(4):
             assert engine.ingest([event(f"e{number}")]).result(PATIENCE)[0]["seq"]
             assert engine.submit(label(f"e{number}")).result(PATIENCE)["outcome"] == "accepted"
@@ -172,7 +171,7 @@ def test_numbers_are_told_once_they_are_committed(engine, monkeypatch):
         return committed, shown["model"]["learned"], int(float(version)), int(float(answers))
 
     monkeypatch.setattr(engines, "SWEEP", 0.0)  # the sweep, which follows, is always due
-    monkeypatch.setitem(CHORES, "sweep", hold)
+    monkeypatch.setitem(BACKGROUND_TASKS, "sweep", hold)
     given = engine.submit(label("e0"))
     assert learned.wait(PATIENCE)
     mark, before = service.mark(), tell()

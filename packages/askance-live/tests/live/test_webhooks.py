@@ -14,8 +14,8 @@ from askance.errors import InvalidParameter
 from askance_live.config import from_document
 from askance_live.problems import StartError
 from askance_live.store import open_store
-from askance_live.webhooks import couriers, outbox
-from askance_live.webhooks.couriers import Refused, check_address, resolve
+from askance_live.webhooks import outbox, sender
+from askance_live.webhooks.sender import Refused, check_address, resolve
 from askance_live.webhooks.settings import EVENTS, examine_webhooks, read_webhooks
 
 KEY = "whsec_" + base64.b64encode(b"sixteen bytes and more").decode()
@@ -197,7 +197,7 @@ def test_public_addresses_are_and_every_address_of_a_name_counts(monkeypatch):
     for address in ("93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"):
         check_address(address)
     found = [(0, 0, 0, "", ("93.184.215.14", 443)), (0, 0, 0, "", ("10.0.0.1", 443))]
-    monkeypatch.setattr(couriers.socket, "getaddrinfo", lambda *words, **more: found)
+    monkeypatch.setattr(sender.socket, "getaddrinfo", lambda *words, **more: found)
     with pytest.raises(Refused, match=r"10\.0\.0\.1"):
         resolve("rebinding.example", 443, private=False)
     assert resolve("rebinding.example", 443, private=True) == ("93.184.215.14", 443)

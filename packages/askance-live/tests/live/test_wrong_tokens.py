@@ -7,7 +7,7 @@ import httpx
 import pytest
 from tests.patience import PATIENCE
 
-from askance_live.access.token_failures import ADDRESSES_AT_ONCE, MOST_ADDRESSES, Failures
+from askance_live.access.keys import ADDRESSES_AT_ONCE, MOST_ADDRESSES, Failures
 from askance_live.problems import Problem
 
 pytestmark = pytest.mark.hostile

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from askance.errors import InvalidParameter
-from askance_live.access.roles import ROLES
+from askance_live.access import ROLES
 from askance_live.problems import StartError
 
 OWN_MACHINE: Final = ("localhost", "127.0.0.1", "::1")

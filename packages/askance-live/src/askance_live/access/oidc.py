@@ -29,9 +29,9 @@ from urllib.parse import urlencode
 
 from askance.errors import InvalidParameter
 from askance.extras import how_to_install
+from askance_live.access import ROLES
 from askance_live.access.company import OidcSettings, check_url
 from askance_live.access.names import LONGEST_NAME
-from askance_live.access.roles import ROLES
 from askance_live.problems import Problem, StartError
 from askance_live.store.database import Session
 

@@ -12,9 +12,9 @@ import secrets
 import string
 from typing import Final, NamedTuple
 
+from askance_live.access import ROLES
 from askance_live.access.auth import Token, hash_secret, note
 from askance_live.access.names import PERSON, claim_name, is_writable, numbered, why_refused
-from askance_live.access.roles import ROLES
 from askance_live.clock import DAY, MINUTE
 from askance_live.problems import Problem
 from askance_live.store.database import Session

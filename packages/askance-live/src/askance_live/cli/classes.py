@@ -14,7 +14,7 @@ from askance_live.cli.people import address_of
 
 if TYPE_CHECKING:
     from askance_live.config import Config
-    from askance_live.engine.scheme_changes import SchemeChange
+    from askance_live.engine.label_schema_changes import LabelSchemaChange
     from askance_live.store.database import Database
 
 ACTIONS = ("list", "add", "rename", "retire", "restore", "kind")
@@ -59,40 +59,40 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidParameter(problem.detail) from None
 
 
-def read_change(action: str, words: list[str]) -> SchemeChange:
+def read_change(action: str, words: list[str]) -> LabelSchemaChange:
     """What a command line asks for."""
-    from askance_live.engine.scheme_changes import SchemeChange
+    from askance_live.engine.label_schema_changes import LabelSchemaChange
 
     is_pair = action in ("rename", "kind")
     if not words or (is_pair and len(words) != 2):
         raise InvalidParameter(f"'askance classes {action}' needs {WANTED[action]}.")
     if action == "rename":
-        return SchemeChange(rename={words[0]: words[1]})
+        return LabelSchemaChange(rename={words[0]: words[1]})
     if action == "kind":
-        return SchemeChange(fields={words[0]: None if words[1] == GUESS else words[1]})
+        return LabelSchemaChange(fields={words[0]: None if words[1] == GUESS else words[1]})
     given = tuple(words)
     if action == "add":
-        return SchemeChange(add=given)
-    return SchemeChange(retire=given) if action == "retire" else SchemeChange(restore=given)
+        return LabelSchemaChange(add=given)
+    return LabelSchemaChange(retire=given) if action == "retire" else LabelSchemaChange(restore=given)
 
 
 def _list(database: Database, config: Config) -> int:
-    from askance_live.engine.scheme_changes import count_learned
-    from askance_live.engine.stored_settings import stored_scheme_of
+    from askance_live.engine.label_schema_changes import count_learned
+    from askance_live.engine.stored_settings import stored_label_schema_of
 
     with database.read() as session:
-        scheme = stored_scheme_of(session, config)
+        label_schema = stored_label_schema_of(session, config)
         answers = count_learned(session)
-    for place, label in enumerate(scheme.labels):
+    for place, label in enumerate(label_schema.labels):
         words = [f"{answers.get(place, 0):>7,} learned", "retired" if label.retired else ""]
         shown = f"shown as {label.name!r}" if label.name else ""
         print("  ".join(word for word in (f"{label.label:<24}", *words, shown) if word))
-    for name, kind in sorted(scheme.fields.items()):
+    for name, kind in sorted(label_schema.fields.items()):
         print(f"field {name}: {kind}")
     return 0
 
 
-def _offline(database: Database, config: Config, options: argparse.Namespace, change: SchemeChange) -> int:
+def _offline(database: Database, config: Config, options: argparse.Namespace, change: LabelSchemaChange) -> int:
     """No service works on the store."""
     from askance_live.engine.rebuild import change_offline, plan_offline
     from askance_live.engine.stored_settings import adopt_model, read_settings
@@ -110,7 +110,7 @@ def _offline(database: Database, config: Config, options: argparse.Namespace, ch
     return 0
 
 
-def _by_http(config: Config, options: argparse.Namespace, change: SchemeChange) -> int:
+def _by_http(config: Config, options: argparse.Namespace, change: LabelSchemaChange) -> int:
     """A service works on the store: it makes the change."""
     address = (options.url or address_of(config)).rstrip("/")
     told = _post(address, options.token, {**change.document(), "dry_run": True})

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     from askance_live.engine.quarantine import as_lines, read_page
-    from askance_live.engine.stored_settings import stored_scheme_of, with_scheme
+    from askance_live.engine.stored_settings import stored_label_schema_of, with_label_schema
     from askance_live.exchange.export import PAGE
     from askance_live.exchange.export_formats import FORMATS, write_page
     from askance_live.problems import Problem
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     name = options.format or ("csv" if options.csv else ENDINGS.get(Path(options.file).suffix, "jsonl"))
     with open_stores(config) as database, ExitStack() as stack:
         session = stack.enter_context(database.read())
-        labels = with_scheme(config, stored_scheme_of(session, config)).config.labels
+        labels = with_label_schema(config, stored_label_schema_of(session, config)).config.labels
         try:
             writer = FORMATS[name].writer(session, labels)
         except Problem as problem:

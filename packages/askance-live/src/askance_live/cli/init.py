@@ -246,7 +246,7 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
     try:
         create_store(config)
     except StoreExists:
-        from askance_live.store.inspect import describe_store
+        from askance_live.store import describe_store
 
         found = describe_store(config.store)
         if found is None or (found.has_events and sorted(found.classes) != config.model.classes):
@@ -263,7 +263,7 @@ def create_for(path: Path, options: argparse.Namespace) -> int:
 
 def describe_obstacle(store: str) -> str:
     """What is in the way of a new store, and where else it could be."""
-    from askance_live.store.inspect import describe_store
+    from askance_live.store import describe_store
 
     found = describe_store(store)
     what = found.sentence() if found is not None else "something else, no store of askance"

@@ -4,10 +4,9 @@ One process alone decides and learns, since the model is a function of an ordere
 one counts. Everything else can be done by many: HTTP, TLS, logins, reading and checking bodies, pages, exports. So a
 front answers what the store alone can tell, and calls the owner for the rest.
 
-    registry       the row of the store that says who the owner is, where, and when it was last heard of
-    standby        waits for the store, takes it over, works on it, and steps back where another has taken it
-    gateway        the owner's side of the calls, behind a port of its own
-    messages       what is said there
-    owner_client   the front's side
-    front          the service of a front
+    standby    waits for the store, takes it over, works on it, and steps back where another has taken it; its row of
+               the store says who the owner is, where, and when it was last heard of
+    gateway    the owner's side of the calls, behind a port of its own
+    messages   what is said there
+    front      the service of a front, and its side of the calls
 """

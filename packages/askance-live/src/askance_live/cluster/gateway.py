@@ -157,7 +157,9 @@ async def _request(service: Service, content: msgspec.Raw) -> ForwardedResponse:
 
 async def _events(service: Service, content: msgspec.Raw) -> Outcomes:
     events = [
-        ReceivedEvent(event.id, event.digest, msgspec.json.decode(event.text), event.text, event.time)
+        ReceivedEvent(
+            id=event.id, digest=event.digest, fields=msgspec.json.decode(event.text), text=event.text, time=event.time
+        )
         for event in decode(content, list[ForwardedEvent])
     ]
     outcomes = await service.ingest(events)

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from askance_live.engine.thread import CHORES
+from askance_live.engine.thread import BACKGROUND_TASKS
 from askance_live.problems import Problem
 from askance_live.questions.states import IN_PLAY
 from askance_live.store.database import StoreError
@@ -154,13 +154,13 @@ class EngineCollector(Collector):
         )
         yield GaugeMetricFamily("askance_ready", "1 where /readyz says so.", value=0 if self.service.ready() else 1)
         failing = GaugeMetricFamily("askance_chore_failing", "1 while a chore of the writer fails.", labels=["chore"])
-        for name in CHORES:
+        for name in BACKGROUND_TASKS:
             failing.add_metric([name], int(name in self.service.engine.failing))
         yield failing
         waiting: dict[str, list[int]] = {}  # by host, since an address can be as good as a password
-        for courier in self.service.couriers:
-            counts = waiting.setdefault(courier.hook.host, [0] * len(courier.waiting))
-            counts[:] = map(add, counts, courier.waiting)
+        for sender in self.service.webhook_senders:
+            counts = waiting.setdefault(sender.hook.host, [0] * len(sender.waiting))
+            counts[:] = map(add, counts, sender.waiting)
         for place, (name, help_text) in enumerate((
             ("messages", "Messages that wait for a webhook."), ("bytes", "Their bodies."),
             ("given_up", "Messages that were given up."),

@@ -26,7 +26,7 @@ from askance.learner.group import Exploring
 from askance_live.config import AskingSettings
 
 if TYPE_CHECKING:
-    from askance_live.engine.learner import Recorded
+    from askance_live.exchange.received import Recorded
 
 COLD_START, AUDIT, UNCERTAIN = "cold_start", "audit", "uncertain"
 COLD_PATIENCE = 10.0  # open questions of the cold start at which the probability has fallen to a quarter

@@ -13,7 +13,7 @@ from askance.data.encoding.rows import FieldError, flatten
 from askance.errors import AskanceError
 from askance_live.engine.exploration import AUDIT, COLD_START
 from askance_live.engine.label_space import known_of
-from askance_live.engine.learner import Decided, Incoming
+from askance_live.engine.learner import Decided
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
 from askance_live.exchange.received import ReceivedEvent, as_json, digest_of
@@ -28,6 +28,8 @@ from askance_live.webhooks.outbox import emit
 
 log = logging.getLogger("askance")
 
+Outcome = dict[str, Any] | Problem
+"""The response to an event, or what is wrong with it."""
 LEAST_INFORMATIVE = 0.02
 MOST_SHORTER = 8
 """How many times shorter the same fields may be written: 1e16 and 10000000000000000 are one number."""
@@ -60,51 +62,54 @@ INSERT = insert(EventRow)
 INSERT_WIDENED = insert(WidenedRow)
 
 
-def ingest(session: Session, state: EngineState, events: list[ReceivedEvent]) -> list[dict[str, Any] | Problem]:
+def ingest(session: Session, state: EngineState, events: list[ReceivedEvent]) -> list[Outcome]:
     """Store new events with their predictions; answer repetitions with what was said the first time."""
     now = state.clock.now()
-    seen: dict[str, tuple[bytes, dict[str, Any] | Problem]] = {}
+    outcomes: dict[str, Outcome] = {}
+    digests: dict[str, bytes] = {}
     given = {event.id: event for event in events}
     for row in STORED.among(session, given):
-        chances = msgspec.json.decode(row.probabilities)
-        digest = _digest_now(session, "events", bytes(row.digest), given[row.id])
-        seen[row.id] = digest, describe_event(state, row, chances)
-    for identifier, (digest, said) in state.quarantine.find(session, given).items():
-        seen[identifier] = _digest_now(session, "quarantine", digest, given[identifier]), said
+        digests[row.id] = _digest_now(session, "events", bytes(row.digest), given[row.id])
+        outcomes[row.id] = describe_event(state, row, msgspec.json.decode(row.probabilities))
+    for identifier, (digest, outcome) in state.quarantine.find(session, given).items():
+        digests[identifier] = _digest_now(session, "quarantine", digest, given[identifier])
+        outcomes[identifier] = outcome
     fresh: dict[str, ReceivedEvent] = {}
     for event in events:
-        if event.id not in seen and event.id not in fresh:
+        if event.id not in outcomes and event.id not in fresh:
             fresh[event.id] = event
-    new: dict[str, dict[str, Any] | Problem] = dict(_find_too_many_fields(state, list(fresh.values())))
-    taken = [event for event in fresh.values() if event.id not in new]
-    outcomes = take_in(session, state, taken, now)
-    for event in taken:
-        outcome = outcomes[event.id]
-        if isinstance(outcome, Unusable):
-            outcome = state.quarantine.enter(session, state.config.server, event, outcome.field, str(outcome), now)
-            state.count("quarantined", int(is_quarantined(outcome)))
-        elif isinstance(outcome, AskanceError):
-            code = "too_many_fields" if isinstance(outcome, TooManyFields) else "invalid"
-            outcome = Problem(code, str(outcome))
-        new[event.id] = outcome
-    return [_outcome(event, seen, fresh, new) for event in events]
+            digests[event.id] = event.digest
+    outcomes |= _find_too_many_fields(state, list(fresh.values()))
+    taken = [event for event in fresh.values() if event.id not in outcomes]
+    for event, found in zip(taken, take_in(session, state, taken, now), strict=True):
+        if isinstance(found, Unusable):
+            found = state.quarantine.enter(session, state.config.server, event, found.field, str(found), now)
+            state.count("quarantined", int(is_quarantined(found)))
+        elif isinstance(found, AskanceError):
+            found = Problem("too_many_fields" if isinstance(found, TooManyFields) else "invalid", str(found))
+        outcomes[event.id] = found
+    return [
+        outcomes[event.id] if fresh.get(event.id) is event else _repeat(event, digests[event.id], outcomes[event.id])
+        for event in events
+    ]
 
 
 def take_in(
-    session: Session, state: EngineState, events: list[ReceivedEvent], now: float, are_repeated: bool = False
-) -> dict[str, dict[str, Any] | AskanceError]:
-    """Predict new events and store those that can be; what is said of each, or why it cannot be used."""
-    new: dict[str, dict[str, Any] | AskanceError] = {}
-    incoming = [Incoming(event.fields, now, is_repeated=are_repeated) for event in events]
+    session: Session, state: EngineState, events: list[ReceivedEvent], now: float
+) -> list[dict[str, Any] | AskanceError]:
+    """Predict new events and store those that can be; the response for each, or why it cannot be used."""
+    for event in events:
+        event.received = now
+    responses: list[dict[str, Any] | AskanceError] = []
     rows: list[EventRow] = []
     asks: list[AskRow] = []
     widened: list[WidenedRow] = []
     n_questions = 0
-    outcomes = state.learner.decide(incoming, state.seq)
+    outcomes = state.learner.decide(events, state.seq)
     _count(state, [decided for decided in outcomes if not isinstance(decided, AskanceError)])
     for event, decided in zip(events, outcomes, strict=True):
         if isinstance(decided, AskanceError):
-            new[event.id] = decided
+            responses.append(decided)
             continue
         state.seq += 1
         ask = 0
@@ -124,12 +129,13 @@ def take_in(
         widened += [WidenedRow(state.seq, name, kind) for name, kind in sorted(decided.widened.items())]
         chances = [round(chance, 6) for chance in decided.probabilities]
         row = EventRow(
-            **event.columns(), received=now, seq=state.seq, predicted=decided.predicted,
-            probabilities=as_json(chances), version=state.learner.version, asked=ask, probability=decided.probability,
-            audit=int(decided.audit), scores=as_json(decided.scores), audit_probability=decided.audit_probability,
+            id=event.id, digest=event.digest, fields=event.text, time=event.time, received=now, seq=state.seq,
+            predicted=decided.predicted, probabilities=as_json(chances), version=state.learner.version, asked=ask,
+            probability=decided.probability, audit=int(decided.audit), scores=as_json(decided.scores),
+            audit_probability=decided.audit_probability,
         )  # fmt: skip
         rows.append(row)
-        new[event.id] = describe_event(state, row, chances)
+        responses.append(describe_event(state, row, chances))
     if rows:
         session.many(INSERT, rows)
         state.log_hash.add("events", rows)
@@ -148,7 +154,7 @@ def take_in(
         state.log_hash.add("widened", widened)
         for _, name, kind in widened:
             log.warning("too many values of the field %r did not fit its kind: it is a %s from here on", name, kind)
-    return new
+    return responses
 
 
 def _digest_now(session: Session, table: str, kept: bytes, event: ReceivedEvent) -> bytes:
@@ -189,15 +195,8 @@ def _find_too_many_fields(state: EngineState, events: list[ReceivedEvent]) -> It
             )
 
 
-def _outcome(
-    event: ReceivedEvent,
-    seen: dict[str, tuple[bytes, dict[str, Any] | Problem]],
-    fresh: dict[str, ReceivedEvent],
-    new: dict[str, dict[str, Any] | Problem],
-) -> dict[str, Any] | Problem:
-    if fresh.get(event.id) is event:
-        return new[event.id]
-    digest, first = seen.get(event.id) or (fresh[event.id].digest, new[event.id])
+def _repeat(event: ReceivedEvent, digest: bytes, first: Outcome) -> Outcome:
+    """The response to an event whose id is known: as the first time where the body has the same digest."""
     if digest != event.digest:
         where = "kept in quarantine" if is_quarantined(first) else "stored"
         return Problem(
@@ -208,13 +207,14 @@ def _outcome(
 
 def _count(state: EngineState, decided: list[Decided]) -> None:
     """Count what was predicted, and how surely."""
-    labels = state.labels
+    places = [place for item in decided for place in state.labels.places(item.predicted)]
+    margins = [state.labels.margin(item.probabilities) for item in decided]
     for counts in (state.counts, state.totals):
         of_class, margin, probability = counts["predicted"], counts["margin"], counts["probability"]
-        for item in decided:
-            for place in labels.places(item.predicted):
-                of_class[place] += 1
-            margin += labels.margin(item.probabilities)
+        for place in places:
+            of_class[place] += 1
+        for item, more in zip(decided, margins, strict=True):
+            margin += more
             probability += item.probability
         counts["margin"], counts["probability"] = margin, probability
 

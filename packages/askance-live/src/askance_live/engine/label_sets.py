@@ -26,12 +26,13 @@ from askance.learner.multilabel.classifier import MultiLabelClassifier, make_mul
 from askance.learner.multilabel.questions import QuestionEvents, QuestionLearner
 from askance.learner.trace import Decision
 from askance_live.config import AskingSettings, ModelSettings
-from askance_live.engine.editions import set_edition
 from askance_live.engine.exploration import AUDIT, COLD_PATIENCE, COLD_START, LEAST_COLD, MEMORY, UNCERTAIN, budget_of
 from askance_live.engine.label_space import known_of, pack
-from askance_live.engine.learner import SPARE_COLUMNS, Answer, Decided, Incoming, Learner, Taken, most_model_bytes
+from askance_live.engine.learner import SPARE_COLUMNS, Answer, Decided, Learner, most_model_bytes
+from askance_live.engine.preset_versions import set_preset_version
 from askance_live.engine.quality_tracker import KEEP, WINDOW, QualityTracker
 from askance_live.engine.start import Start
+from askance_live.exchange.received import Incoming
 from askance_live.problems import Unusable
 
 PATIENCE = 20  # answers that said no, after which a label is not cold any more
@@ -241,7 +242,7 @@ def label_set_classifier(model: ModelSettings, asking: AskingSettings) -> MultiL
         model.algorithm, labels=list(model.classes), random_state=model.seed, max_pending=0, budget=budget,
         **{"intercept": True, **model.parameters},
     )  # fmt: skip
-    set_edition(clf, model.edition, budget)
+    set_preset_version(clf, model.edition, budget)
     return clf
 
 
@@ -275,15 +276,15 @@ class LabelSetLearner(Learner):
         if not self.clf._has_begun or width > self._room:
             self.clf.make_room(self._layout.width(width + SPARE_COLUMNS))
 
-    def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, events: Sequence[Incoming], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         starts, columns, values = self.features.encoder.rows(cells)
         self._widen()
         blocks = self._blocks(starts, columns, values)
         return [
-            self._decide_one(event, widened, block, after + 1 + row)
-            for row, ((event, widened), block) in enumerate(zip(taken, blocks, strict=True))
+            self._decide_one(event, block, after + 1 + row)
+            for row, (event, block) in enumerate(zip(events, blocks, strict=True))
         ]
 
     def _blocks(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> Iterator[Block]:
@@ -291,7 +292,7 @@ class LabelSetLearner(Learner):
         events = SparseEvents(starts, columns, values, self._room, len(starts) - 1)
         return (block for _, block in in_pieces(events.blocks(self._preparation), 1))
 
-    def _decide_one(self, event: Incoming, widened: Mapping[str, str], block: Block, seq: int) -> Decided:
+    def _decide_one(self, event: Incoming, block: Block, seq: int) -> Decided:
         levels = self.exploring.levels
         self._follow_clock(event.received)
         when = np.array([event.received]) if self.clf.reads_time else NO_TIMES
@@ -324,7 +325,6 @@ class LabelSetLearner(Learner):
             audit_probability=1.0 - prod(
                 1.0 - min(level, decision.probability) for level, decision in zip(levels, decisions, strict=True)
             ),
-            widened=widened,
             about=pack({place: False for place, decision in enumerate(decisions) if decision.asked}),
             n_asked=n_asked_here,
         )  # fmt: skip

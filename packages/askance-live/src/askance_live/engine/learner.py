@@ -21,7 +21,7 @@ import numpy as np
 
 from askance.data.encoding.assemble import csr
 from askance.data.encoding.encoder import Cells
-from askance.data.encoding.explain import towards
+from askance.data.encoding.explain import effects, towards
 from askance.data.encoding.raw import gather_columns
 from askance.data.encoding.rows import FieldError, Plan, RowFeatures, flatten
 from askance.errors import AskanceError, ModelFileError
@@ -35,9 +35,10 @@ from askance.learner.state import SAVED
 from askance_live.clock import STEP
 from askance_live.config import ALGORITHM, AskingSettings, ModelSettings
 from askance_live.dashboard.counts import counted_periods
-from askance_live.engine.editions import set_edition
 from askance_live.engine.exploration import Exploration, budget_of
+from askance_live.engine.preset_versions import set_preset_version
 from askance_live.engine.quality_tracker import QualityTracker
+from askance_live.exchange.received import Incoming
 from askance_live.problems import TooManyFields, Unusable
 
 if TYPE_CHECKING:
@@ -48,40 +49,10 @@ if TYPE_CHECKING:
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 6
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+MOST_WORDS, MOST_FIELDS = 5, 3  # effects: more is noise to whoever reads
+LEAST_OF_KIND = 1 / 3  # of the strongest word, or of the strongest field: one number must not hide all words
+LEAST_OF_ALL = 1 / 20
 HOURS_KEPT = 200  # in which something was asked; more if a period is longer
-
-
-class Recorded(NamedTuple):
-    """What was said of an event of the log when it came, by a model of other classes or kinds of fields."""
-
-    predicted: int
-    probabilities: list[float]
-    asked: bool
-    probability: float
-    audit: bool
-
-
-class Incoming(NamedTuple):
-    """An event to decide on."""
-
-    fields: Mapping[str, Any]
-    received: float
-    """When it came."""
-    was_asked: bool | None = None
-    """For one from the log: whether it was asked about. Another model, or another version of this one, may decide
-    otherwise when the log is played again, but budgets go by what people were asked."""
-    widened: Mapping[str, str] | None = None
-    """For one from the log: the settled fields that got a wider kind with it, and which."""
-    is_repeated: bool = False
-    """Whether it was refused before, so that what is wrong with it is no news."""
-    recorded: Recorded | None = None
-    """For one from the log, before classes or kinds changed: what was said then, by which predictions are judged."""
-    stored_scores: str = ""
-    """For one from the log: what was stored as its scores."""
-
-
-Taken = tuple[Incoming, Mapping[str, str]]
-"""An event that can be used, and the settled fields that got a wider kind with it."""
 
 
 class Decided(NamedTuple):
@@ -139,7 +110,7 @@ def classifier(model: ModelSettings, asking: AskingSettings) -> Any:
         model.algorithm, classes=list(model.classes), n_features=SPARE_COLUMNS, random_state=model.seed, max_pending=0,
         budget=budget, **parameters,
     )  # fmt: skip
-    set_edition(clf, model.edition, budget)
+    set_preset_version(clf, model.edition, budget)
     return clf
 
 
@@ -227,10 +198,11 @@ class Learner:
         if len(self.features.kinds) <= self.most_fields:
             known = gather_columns(self.features, [event.fields for event in events])
         if known is not None:
-            return [*self._decide(known, [(event, {}) for event in events], after)]
-        cells, taken = Cells(), list[Taken]()
+            return [*self._decide(known, events, after)]
+        cells, taken = Cells(), list[Incoming]()
         outcomes: list[Decided | AskanceError | None] = []
         decided: list[Decided] = []
+        widened: dict[int, Mapping[str, str]] = {}
         for event in events:
             try:
                 plan = self._plan(event)
@@ -240,10 +212,14 @@ class Learner:
             if plan.kinds:  # the model may become wider: at this event
                 decided += self._decide(cells, taken, after + len(decided))
                 cells, taken = Cells(), []
+                if plan.widened:
+                    widened[len(decided)] = plan.widened
             self.features.take(cells, plan)
             outcomes.append(None)
-            taken.append((event, plan.widened))
+            taken.append(event)
         decided += self._decide(cells, taken, after + len(decided))
+        for place, kinds in widened.items():
+            decided[place] = decided[place]._replace(widened=kinds)
         decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
 
@@ -263,41 +239,41 @@ class Learner:
             raise plan.error
         return plan
 
-    def _decide(self, cells: Cells, taken: list[Taken], after: int) -> list[Decided]:
+    def _decide(self, cells: Cells, events: Sequence[Incoming], after: int) -> list[Decided]:
         if not cells.n_rows:
             return []
         rows = self.features.encoder.rows(cells)
         self._widen()
         ask_next = self.clf._ask_batch(*rows)
         decided: list[Decided] = []
-        while len(decided) < len(taken):
+        while len(decided) < len(events):
             first = len(decided)
-            self._follow_clock(taken[first][0].received)
-            part = taken[first : self._end_of_moment(taken, first)]
-            times, were_asked = np.array([event.received for event, _ in part]), _were_asked(part)
+            self._follow_clock(events[first].received)
+            part = events[first : self._end_of_moment(events, first)]
+            times, were_asked = np.array([event.received for event in part]), _were_asked(part)
             exploring = self.exploring.as_arrays()
             decisions = ask_next(times, exploring, were_asked)
-            if (recorded := part[0][0].recorded) is not None:
+            if (recorded := part[0].recorded) is not None:
                 self.exploring.count_recorded(recorded)
             else:
                 self.exploring.follow(exploring)
-            self.time = max(self.time, part[-1][0].received)
+            self.time = max(self.time, part[-1].received)
             for asked in np.where(were_asked == NOT_KNOWN, decisions.record.asked, were_asked).tolist():
                 if asked:
                     self.count_asked()
             decided += self._describe(decisions, part, self._scores_of(decisions, rows, first), after + 1 + first)
         return decided
 
-    def _end_of_moment(self, taken: list[Taken], first: int) -> int:
+    def _end_of_moment(self, events: Sequence[Incoming], first: int) -> int:
         """Up to where events can be decided on in one go, after the clock has come to the ``first``: those after it
         came at the same time or a little later, and begin no hour, day or so that a budget counts in. Of the log, an
         event goes alone of which something else was said when it came."""
-        if self.clf.update.probabilistic or taken[first][0].recorded is not None:  # scores are taken one by one
+        if self.clf.update.probabilistic or events[first].recorded is not None:  # scores are taken one by one
             return first + 1
         now, last = self.time, first + 1
-        while last < len(taken):
-            received = taken[last][0].received
-            if taken[last][0].recorded is not None:
+        while last < len(events):
+            received = events[last].received
+            if events[last].recorded is not None:
                 break
             if received != now:
                 if received < now or any(received // length != now // length for length in self._periods):
@@ -306,13 +282,15 @@ class Learner:
             last += 1
         return last
 
-    def _describe(self, decisions: Decisions, part: list[Taken], scores: list[list[float]], seq: int) -> list[Decided]:
+    def _describe(
+        self, decisions: Decisions, part: Sequence[Incoming], scores: list[list[float]], seq: int
+    ) -> list[Decided]:
         """What was decided, event by event, the first with this number; the estimates take it in."""
         record, places = decisions.record, self._places()
         predicted = [places[place] for place in record.predicted.tolist()]
         chances, asked = record.probability.tolist(), record.asked.tolist()
         probabilities = [self._by_place(self.calibration.probabilities(of_classes)) for of_classes in scores]
-        if (said := part[0][0].recorded) is not None:
+        if (said := part[0].recorded) is not None:
             self.tracker.events(seq, [said.predicted], [said.probabilities], [said.probability], [said.asked])
         else:
             self.tracker.events(seq, predicted, probabilities, chances, asked)
@@ -321,10 +299,9 @@ class Learner:
             Decided(
                 place, of_classes, values, is_asked, self.exploring.why(is_audit) if is_asked else "", chance, is_audit,
                 min(level, chance),  # 0 where the budget is spent
-                widened,
             )
-            for (_, widened), place, of_classes, values, is_asked, chance, is_audit, level in zip(
-                part, predicted, probabilities, scores, asked, chances, audits, explored, strict=True
+            for place, of_classes, values, is_asked, chance, is_audit, level in zip(
+                predicted, probabilities, scores, asked, chances, audits, explored, strict=True
             )
         ]  # fmt: skip
 
@@ -445,14 +422,24 @@ class Learner:
         best = int(scores[0] >= 0.0) if len(scores) == 1 else max(range(len(scores)), key=scores.__getitem__)
         return self._place[self.classes[best]], chances
 
-    def explain(self, fields: Mapping[str, Any], label: int, most: int = 40) -> list[dict[str, Any]]:
-        """The words and fields that moved the score most; positive effects speak for ``label``."""
-        from askance_live.display.explain import explain
-
+    def explain(self, fields: Mapping[str, Any], label: int) -> list[dict[str, Any]]:
+        """The few words and fields that moved the score most, the strongest first; positive effects speak for
+        ``label``. Words count singly, not in pairs."""
         if (own := self._own.get(label)) is None:  # retired since
             return []
         with self._lock:
-            return explain(self, fields, own, most)
+            if (weights := self.weights_towards(own)) is None:
+                return []
+            pushes = effects(self.features, flatten(fields), weights)
+        rated: list[dict[str, Any]] = [
+            {"field": found.field, "word": found.word, "value": found.value, "effect": round(found.push, 6)}
+            for found in pushes
+        ]
+        strongest = max((abs(item["effect"]) for item in rated), default=0.0)
+        whole = [item for item in rated if item["word"] is None]
+        spoken = [item for item in rated if item["word"] is not None]
+        few = _few(whole, MOST_FIELDS, strongest) + _few(spoken, MOST_WORDS, strongest)
+        return sorted(few, key=lambda item: -abs(item["effect"]))
 
     def weights_towards(self, label: int) -> np.ndarray | None:
         """The weights that speak for a class; None where the model has none."""
@@ -526,9 +513,9 @@ class Learner:
             return hashlib.sha256(self._dump(with_clock=False)).hexdigest()
 
 
-def _were_asked(part: list[Taken]) -> np.ndarray:
+def _were_asked(part: Sequence[Incoming]) -> np.ndarray:
     """Which events of the log were asked about, NOT_KNOWN of those that have just come."""
-    return np.array([NOT_KNOWN if event.was_asked is None else event.was_asked for event, _ in part], np.int8)
+    return np.array([NOT_KNOWN if event.was_asked is None else event.was_asked for event in part], np.int8)
 
 
 def upgrade(document: dict[str, Any]) -> None:
@@ -550,3 +537,10 @@ def most_model_bytes(update: UpdateRule, width: int, n_classes: int) -> int:
         for state in (update.start(n_features + 1, n_classes) for n_features in (width, width + SPARE_COLUMNS))
     ]
     return 4 * max(sizes) + 4_000_000 + 10_000 * n_classes
+
+
+def _few(rated: list[dict[str, Any]], most: int, strongest: float) -> list[dict[str, Any]]:
+    """Those that matter beside the strongest of their kind, and beside the strongest of all."""
+    least = max(LEAST_OF_KIND * max((abs(item["effect"]) for item in rated), default=0.0), LEAST_OF_ALL * strongest)
+    telling = [item for item in rated if item["effect"] != 0.0 and abs(item["effect"]) >= least]
+    return sorted(telling, key=lambda item: -abs(item["effect"]))[:most]

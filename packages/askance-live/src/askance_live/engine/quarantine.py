@@ -18,7 +18,7 @@ from askance_live.access.auth import note
 from askance_live.clock import iso
 from askance_live.engine.ingest import take_in
 from askance_live.exchange.received import ReceivedEvent
-from askance_live.problems import Unusable, attempt
+from askance_live.problems import Unusable, result_or_problem
 from askance_live.questions.labels import class_of, give_label
 from askance_live.store.database import Session
 from askance_live.store.rows import Query
@@ -112,9 +112,8 @@ def replay(session: Session, state: EngineState, after: int, most: int = AT_ONCE
     """Take the next events in, as if they came now; those that still cannot be encoded stay, with the reason."""
     rows, _ = _read_rows(session, after, most, GROUP_BYTES)
     done: dict[str, Any] = {"replayed": 0, "labels": 0, "kept": 0, "last": rows[-1].seq if rows else None}
-    outcomes = take_in(session, state, [ReceivedEvent.of(row) for row in rows], state.clock.now(), are_repeated=True)
-    for row in rows:
-        outcome = outcomes[row.id]
+    outcomes = take_in(session, state, [ReceivedEvent.of(row) for row in rows], state.clock.now())
+    for row, outcome in zip(rows, outcomes, strict=True):
         if isinstance(outcome, Exception):
             field = outcome.field if isinstance(outcome, Unusable) else None
             session.execute("UPDATE quarantine SET field = ?, reason = ? WHERE seq = ?", (field, str(outcome), row.seq))
@@ -124,7 +123,7 @@ def replay(session: Session, state: EngineState, after: int, most: int = AT_ONCE
         state.quarantine.leave(1, row.bytes)
         state.count("replayed")
         done["replayed"] += 1
-        label = None if row.label is None else attempt(partial(class_of, state), row.label)
+        label = None if row.label is None else result_or_problem(partial(class_of, state), row.label)
         if isinstance(label, int):
             give_label(session, state, row.annotator or "", row.id, label, None, False)
             done["labels"] += 1

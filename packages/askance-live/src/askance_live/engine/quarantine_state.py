@@ -77,7 +77,10 @@ class QuarantineState:
         self.last += 1
         self.held += 1
         self.bytes += size
-        row = QuarantineRow(**event.columns(), seq=self.last, received=now, field=field, reason=reason, bytes=size)
+        row = QuarantineRow(
+            id=event.id, digest=event.digest, fields=event.text, time=event.time, seq=self.last, received=now,
+            field=field, reason=reason, bytes=size,
+        )  # fmt: skip
         session.execute(INSERT, row)
         return say(event.id, field, reason)
 

@@ -3,8 +3,8 @@
 model = f(settings, seed, log[1..n]). A checkpoint is that model at some n; a restart loads the newest one and replays
 what came after. A replay from the beginning gives the same bytes.
 
-The settings are those of now: where classes or kinds of fields changed (``askance_live.engine.scheme``), all of the log
-is played with the new ones, and what was said of earlier events is taken from there.
+The settings are those of now: where classes or kinds of fields changed (``askance_live.engine.label_schema``), all of
+the log is played with the new ones, and what was said of earlier events is taken from there.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from askance_live.config import AskingSettings
-from askance_live.engine.learner import Answer, Incoming, Learner, Recorded
+from askance_live.engine.learner import Answer, Learner
+from askance_live.exchange.received import Incoming, Recorded
 from askance_live.questions.states import TAKEN_BACK, one_of
 from askance_live.store.database import Session, StoreError
 from askance_live.store.rows import Query
-from askance_live.store.schema import SchemeRow, SettingsRow, WidenedRow
+from askance_live.store.schema import LabelSchemaRow, SettingsRow, WidenedRow
 
 BATCH = 256
 LOG = ("events", "learned", "settings", "schemes")
@@ -63,10 +64,10 @@ ANSWERS = Query(
     LoggedAnswer, "learned l JOIN events e ON e.seq = l.event", "WHERE l.seq > ? AND l.seq <= ? ORDER BY l.seq"
 )
 SETTINGS = Query(SettingsRow, "settings", "WHERE seq > ? AND seq <= ? ORDER BY seq")
-SCHEMES = Query(SchemeRow, "schemes", "WHERE seq > ? AND seq <= ? ORDER BY seq")
+LABEL_SCHEMAS = Query(LabelSchemaRow, "schemes", "WHERE seq > ? AND seq <= ? ORDER BY seq")
 WIDENED = Query(WidenedRow, "widened", "WHERE seq > ? AND seq <= ?")
 
-Entry = LoggedEvent | LoggedAnswer | SettingsRow | SchemeRow
+Entry = LoggedEvent | LoggedAnswer | SettingsRow | LabelSchemaRow
 Logged = TypeVar("Logged", LoggedEvent, LoggedAnswer, SettingsRow)
 Found = TypeVar("Found")
 
@@ -90,21 +91,22 @@ def replay(
     widened: dict[int, dict[str, str]] = {}
     for row in WIDENED.all(session, (after, until)):
         widened.setdefault(row.seq, {})[row.field] = row.kind
-    tables = (EVENTS, ANSWERS, SETTINGS, SCHEMES)
+    tables = (EVENTS, ANSWERS, SETTINGS, LABEL_SCHEMAS)
     streams: list[Iterable[Entry]] = [query.stream(session, (after, until)) for query in tables]
     last = after
     for entry in heapq.merge(*streams, key=lambda entry: entry.seq):
         if isinstance(entry, LoggedEvent):
             event = _readable(_incoming, entry, "event")
             if entry.seq <= learner.model.since:
-                event = event._replace(recorded=_readable(_recorded, entry, "event"))
-            waiting.append(event if entry.seq not in widened else event._replace(widened=widened[entry.seq]))
+                event.recorded = _readable(_recorded, entry, "event")
+            event.widened = widened.get(entry.seq)
+            waiting.append(event)
             last = entry.seq
             if len(waiting) >= BATCH:
                 flush(last)
             continue
         flush(last)
-        if isinstance(entry, SchemeRow):
+        if isinstance(entry, LabelSchemaRow):
             continue  # the model is that of the last one, from the beginning
         if isinstance(entry, SettingsRow):
             learner.follow(_readable(_asking, entry, "setting"))

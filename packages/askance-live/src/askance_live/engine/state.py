@@ -24,11 +24,11 @@ from askance_live.dashboard.counts import (
     write_counts,
 )
 from askance_live.engine.checkpoints import WORDS_ALIKE, keep_start, newest_checkpoint
+from askance_live.engine.label_schema import LabelSchema, LabelSchemaState, first_label_schema
 from askance_live.engine.quarantine_state import NAME, QuarantineState
 from askance_live.engine.replay import last_seq, replay
-from askance_live.engine.scheme import Scheme, SchemeState, first_scheme
 from askance_live.engine.start import Start, start_from_file
-from askance_live.engine.stored_settings import in_own_edition, read_settings
+from askance_live.engine.stored_settings import read_settings, with_stored_preset_version
 from askance_live.questions.states import AnswerState
 from askance_live.store.database import Overtaken, Session
 from askance_live.store.log_hash import NAME as LOG_HASH
@@ -43,13 +43,13 @@ NEXT_GROUP = "UPDATE meta SET value = ? WHERE name = 'group' AND value = ?"
 UPSERT_MINUTE = upsert(MinuteRow, "minute")
 
 
-class EngineState(SchemeState):
+class EngineState(LabelSchemaState):
     """The engine's memory; ``load`` fills it from the store."""
 
     def __init__(self, config: Config, clock: Clock) -> None:
         self.declared, self.clock = config, clock
-        """The settings as their file has them, but for the edition, which is the store's."""
-        self.use_scheme(config, first_scheme(config.model))
+        """The settings as their file has them, but for the preset version, which is the store's."""
+        self.use_label_schema(config, first_label_schema(config.model))
         self.minute = self.newest_minute = 0
         self.writer = token_hex(8)
         """Who writes, so that a transaction of this process is not taken for one of another with the same number."""
@@ -57,8 +57,8 @@ class EngineState(SchemeState):
     def load(self, session: Session) -> None:
         """Read everything from the store; the model from its last checkpoint and what came after."""
         meta: dict[str, str] = dict(session.all("SELECT name, value FROM meta"))
-        self.declared = in_own_edition(session, self.declared)
-        self.use_scheme(*read_settings(session, self.declared))
+        self.declared = with_stored_preset_version(session, self.declared)
+        self.use_label_schema(*read_settings(session, self.declared))
         self.ahead = _number(meta, "clock") - self.clock.now()
         self.store = meta.get("store", "")
         self.group = int(_number(meta, "group"))
@@ -98,9 +98,9 @@ class EngineState(SchemeState):
         else:
             self.minute, self.counts = minute, empty_counts(len(self.classes))
 
-    def change_scheme(self, config: Config, scheme: Scheme) -> None:
+    def change_label_schema(self, config: Config, label_schema: LabelSchema) -> None:
         """Go on with other classes or kinds of fields; what is counted by class has room for new ones."""
-        self.use_scheme(config, scheme)
+        self.use_label_schema(config, label_schema)
         for counts in (self.counts, self.totals):
             pad_counts(counts, len(self.classes))
         self.dirty = True

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from askance_live.clock import Clock
 from askance_live.config import Config, ModelSettings
 from askance_live.engine.checkpoints import WORDS_ALIKE, keep_start, remove_checkpoints, start_digest
-from askance_live.engine.editions import BEFORE_ALL, EDITION
-from askance_live.engine.scheme import Scheme, first_scheme, stored_scheme
-from askance_live.engine.scheme_changes import SchemeChange, apply_change, find_effects
+from askance_live.engine.label_schema import LabelSchema, first_label_schema, stored_label_schema
+from askance_live.engine.label_schema_changes import LabelSchemaChange, apply_change, find_effects
+from askance_live.engine.preset_versions import BEFORE_ALL, NEWEST_PRESET_VERSION
 from askance_live.engine.start import start_from_file
 from askance_live.problems import Problem, StartError
 from askance_live.store.database import Session
@@ -33,7 +33,7 @@ class StoredSettings(NamedTuple):
     """What holds for a store: the settings, with its own classes and kinds of fields; and these."""
 
     config: Config
-    scheme: Scheme
+    label_schema: LabelSchema
 
 
 def stored_model(session: Session) -> ModelSettings | None:
@@ -44,7 +44,7 @@ def stored_model(session: Session) -> ModelSettings | None:
         return None
     try:
         model = ModelSettings.from_document(stored)
-        if not 0 <= model.edition <= EDITION:
+        if not 0 <= model.edition <= NEWEST_PRESET_VERSION:
             raise ValueError("of a later release")
     except (TypeError, ValueError):
         raise StartError(
@@ -66,39 +66,39 @@ def read_settings(session: Session, config: Config) -> StoredSettings:
     made with, and says what edits of classes and fields would do."""
     before = stored_model(session)
     if before is None:
-        return StoredSettings(config, first_scheme(config.model))
-    scheme = stored_scheme(session, before)
-    _refuse_other_model(before, scheme.settings_of(config.model))
-    config = in_edition_of(before, config)
-    edits = find_edits(session, config, scheme)
+        return StoredSettings(config, first_label_schema(config.model))
+    label_schema = stored_label_schema(session, before)
+    _refuse_other_model(before, label_schema.settings_of(config.model))
+    config = with_preset_version_of(before, config)
+    edits = find_edits(session, config, label_schema)
     if edits:
-        raise StartError(_say_edits(session, config, before, scheme, edits))
-    return with_scheme(config, scheme)
+        raise StartError(_say_edits(session, config, before, label_schema, edits))
+    return with_label_schema(config, label_schema)
 
 
-def in_own_edition(session: Session, config: Config) -> Config:
-    """The settings in the edition of ``auto`` that the store began with, unless they are of another model by now."""
+def with_stored_preset_version(session: Session, config: Config) -> Config:
+    """The settings in the preset version of ``auto`` of the store, unless they are of another model by now."""
     before = stored_model(session)
-    if before is None or _differences(before, stored_scheme(session, before).settings_of(config.model)):
+    if before is None or _differences(before, stored_label_schema(session, before).settings_of(config.model)):
         return config
-    return in_edition_of(before, config)
+    return with_preset_version_of(before, config)
 
 
-def in_edition_of(before: ModelSettings, config: Config) -> Config:
-    """The settings in the edition of these of the model."""
+def with_preset_version_of(before: ModelSettings, config: Config) -> Config:
+    """The settings in the preset version of these of the model."""
     return replace(config, model=replace(config.model, edition=before.edition))
 
 
-def stored_scheme_of(session: Session, config: Config) -> Scheme:
+def stored_label_schema_of(session: Session, config: Config) -> LabelSchema:
     """The classes and kinds of a store, whatever the settings say by now."""
     stored = stored_model(session)
-    return first_scheme(config.model) if stored is None else stored_scheme(session, stored)
+    return first_label_schema(config.model) if stored is None else stored_label_schema(session, stored)
 
 
-def with_scheme(config: Config, scheme: Scheme) -> StoredSettings:
+def with_label_schema(config: Config, label_schema: LabelSchema) -> StoredSettings:
     """The settings with other classes and kinds of fields."""
-    model = scheme.settings_of(config.model)
-    return StoredSettings(replace(config, model=model, classes=scheme.in_order(config.classes)), scheme)
+    model = label_schema.settings_of(config.model)
+    return StoredSettings(replace(config, model=model, classes=label_schema.in_order(config.classes)), label_schema)
 
 
 def refuse_other_kind(before: ModelSettings, now: ModelSettings) -> None:
@@ -126,22 +126,17 @@ def _refuse_other_model(before: ModelSettings, now: ModelSettings) -> None:
 
 
 def _differences(before: ModelSettings, now: ModelSettings) -> list[str]:
-    """The settings of the model that differ; the edition is the store's, and no setting."""
+    """The settings of the model that differ; the preset version is the store's, and no setting."""
     return [name for name in vars(before) if name != "edition" and getattr(before, name) != getattr(now, name)]
 
 
 # --- what the file says of classes and fields ----------------------------------------------------------------
 
 
-def declared_document(config: Config) -> str:
-    """What a file says of classes and fields."""
-    return json.dumps({"classes": config.model.classes, "fields": config.model.fields}, sort_keys=True)
-
-
-def find_edits(session: Session, config: Config, scheme: Scheme) -> SchemeChange:
+def find_edits(session: Session, config: Config, label_schema: LabelSchema) -> LabelSchemaChange:
     """What was edited in the file since the store took it up, and does not hold yet."""
     kept = session.value("SELECT value FROM meta WHERE name = ?", (DECLARED,))
-    classes, fields = scheme.classes, scheme.fields
+    classes, fields = label_schema.classes, label_schema.fields
     if kept is not None:
         try:
             document = json.loads(kept)
@@ -150,26 +145,28 @@ def find_edits(session: Session, config: Config, scheme: Scheme) -> SchemeChange
             log.warning("what the settings said of classes and fields is damaged, and is taken to be what holds.")
     wanted, kinds = config.classes, config.model.fields
     new = [label for label in wanted if label not in classes]
-    return SchemeChange(
-        add=tuple(label for label in new if scheme.find(label) is None),
-        restore=tuple(label for label in new if label in scheme.retired),
-        retire=tuple(label for label in classes if label not in wanted and label in scheme.classes),
+    return LabelSchemaChange(
+        add=tuple(label for label in new if label_schema.find(label) is None),
+        restore=tuple(label for label in new if label in label_schema.retired),
+        retire=tuple(label for label in classes if label not in wanted and label in label_schema.classes),
         fields={
             name: kinds.get(name)
             for name in sorted({*fields, *kinds})
-            if kinds.get(name) != fields.get(name) and kinds.get(name) != scheme.fields.get(name)
+            if kinds.get(name) != fields.get(name) and kinds.get(name) != label_schema.fields.get(name)
         },
     )
 
 
-def _say_edits(session: Session, config: Config, model: ModelSettings, scheme: Scheme, edits: SchemeChange) -> str:
+def _say_edits(
+    session: Session, config: Config, model: ModelSettings, label_schema: LabelSchema, edits: LabelSchemaChange
+) -> str:
     """Why a service does not start with an edited file: what the edits would do, and who does it."""
     changed = " and ".join(
         part for part in ("classes" if edits.changes_classes else "", "fields" if edits.fields else "") if part
     )
     try:
-        now, after = replace(config, model=model), apply_change(scheme, edits)
-        effects = find_effects(session, now, scheme, after, estimates=False)  # at once, without the compiler
+        now, after = replace(config, model=model), apply_change(label_schema, edits)
+        effects = find_effects(session, now, label_schema, after, estimates=False)  # at once, without the compiler
     except Problem as problem:
         raise StartError(f"the {changed} changed in the settings, which cannot be: {problem.detail}") from None
     title = session.value("SELECT value FROM meta WHERE name = 'title'")
@@ -182,7 +179,7 @@ def _say_edits(session: Session, config: Config, model: ModelSettings, scheme: S
 
 def take_up_declared(session: Session, config: Config) -> None:
     """Remember what the file says of classes and fields, once it holds."""
-    document = declared_document(config)
+    document = json.dumps({"classes": config.model.classes, "fields": config.model.fields}, sort_keys=True)
     if session.value("SELECT value FROM meta WHERE name = ?", (DECLARED,)) != document:
         session.execute(UPSERT_META, (DECLARED, document))
 

@@ -24,18 +24,18 @@ from askance_live.config import Config
 from askance_live.dashboard.stored_counts import are_right, count_all
 from askance_live.engine.checkpoints import save_checkpoint
 from askance_live.engine.ingest import ingest
-from askance_live.engine.jobs import GROUP_BYTES, GROUP_EVENTS, GROUP_JOBS, Job, Work
 from askance_live.engine.label_sets import learner_kind
-from askance_live.engine.learner import Answer, Decided, Incoming
+from askance_live.engine.learner import Answer, Decided
 from askance_live.engine.learning import learn_due
 from askance_live.engine.start import Start
 from askance_live.engine.state import EngineState, follow_settings, name_store, was_committed
 from askance_live.engine.stored_settings import adopt_model, take_up_declared
-from askance_live.exchange.received import ReceivedEvent
+from askance_live.exchange.received import GROUP_BYTES, GROUP_EVENTS, Incoming, ReceivedEvent
 from askance_live.problems import Problem, StartError
 from askance_live.questions import queue
 from askance_live.questions.deadlines import follow_clock
 from askance_live.store.database import (
+    PATIENCE,
     PAUSE,
     CommitUnknown,
     Database,
@@ -45,16 +45,31 @@ from askance_live.store.database import (
     StoreError,
     StoreFull,
 )
-from askance_live.store.integrity import check_log
+from askance_live.store.log_hash import check_log
 from askance_live.store.schema import check_known, stored_version
 from askance_live.webhooks.outbox import forget_others, raise_alarms
 
 log = logging.getLogger("askance")
 
+GROUP_JOBS = 256  # in one transaction
 ENOUGH = 0.1  # seconds of other jobs in one transaction; the rest waits for the next
 SWEEP = 1.0  # seconds between looks for overdue leases
 FULL_PAUSE = 1.0  # seconds after a full disk before the next try
-CHORE_PAUSE = 10.0  # seconds before a chore that failed is tried again
+TASK_PAUSE = 10.0  # seconds before a background task that failed is tried again
+
+Work = Callable[[Session, EngineState], Any]
+
+
+class Job:
+    """Something to be done in a transaction; ``future`` gets what came of it."""
+
+    __slots__ = ("events", "future", "size", "until", "work")
+
+    def __init__(self, work: Work | None, events: list[ReceivedEvent] | None = None) -> None:
+        self.work, self.events = work, events
+        self.size = sum(len(event.text) for event in events or ())
+        self.future: Future[Any] = Future()
+        self.until = time.monotonic() + PATIENCE  # so long it waits for a store that is away
 
 
 class Committed(NamedTuple):
@@ -69,8 +84,8 @@ class Committed(NamedTuple):
         return cls({name: list(n) if isinstance(n, list) else n for name, n in state.totals.items()}, state.learned)
 
 
-class ChoreFailed(Exception):
-    """A chore raised what no chore should; the transaction is done again without it."""
+class BackgroundTaskFailed(Exception):
+    """A background task raised what no background task should; the transaction is done again without it."""
 
     def __init__(self, name: str, reason: Exception) -> None:
         super().__init__(f"{name}: {reason}")
@@ -96,9 +111,9 @@ class Engine:
         self._swept = -SWEEP
         self._step = 0.0  # by how much the machine's clock was set, if the store does not go by that yet
         self.failing: dict[str, str] = {}
-        """The chores that failed when they were tried last, and why."""
-        self._postponed: dict[str, float] = {}  # until when a chore that failed is left alone
-        self._skipped: set[str] = set()  # chores that failed in this turn
+        """The background tasks that failed when they were tried last, and why."""
+        self._postponed: dict[str, float] = {}  # until when a background task that failed is left alone
+        self._skipped: set[str] = set()  # background tasks that failed in this turn
         self._stale = False  # memory may be ahead of the store, and must be read again
         self._is_deposed = False  # another process owns the store
 
@@ -208,7 +223,7 @@ class Engine:
         while True:
             jobs = self._take()
             try:
-                if jobs or self._has_chores():
+                if jobs or self._has_due_tasks():
                     self._turn(jobs)
             except Exception:  # whatever it is, the next jobs may be better
                 log.exception("a turn failed")
@@ -249,11 +264,11 @@ class Engine:
             return SWEEP
         return min(SWEEP, max(0.001, self.state.due - self.clock.now()))
 
-    def _has_chores(self) -> bool:
-        return any(self._is_due(name) for name in CHORES)
+    def _has_due_tasks(self) -> bool:
+        return any(self._is_due(name) for name in BACKGROUND_TASKS)
 
     def _is_due(self, name: str) -> bool:
-        """Whether a chore has something to do, and did not fail just now."""
+        """Whether a background task has something to do, and did not fail just now."""
         now = time.monotonic()
         if name in self._skipped or self._postponed.get(name, 0.0) > now:
             return False
@@ -301,7 +316,7 @@ class Engine:
                     follow_clock(session, self.state, self._step)
                 self.state.begin(session)
                 outcomes = self._work(session, jobs)
-                done = self._chores(session)
+                done = self._run_due_tasks(session)
                 self.state.keep(session)
         except CommitUnknown as error:
             committed = self._look_up(group, jobs)
@@ -312,7 +327,7 @@ class Engine:
                 return self._fail(error, jobs)
         except StoreError as error:
             return self._fail(error, jobs)
-        except ChoreFailed as failure:
+        except BackgroundTaskFailed as failure:
             return self._postpone(failure)
         except Exception as error:
             return self._isolate_failure(error, jobs)
@@ -364,16 +379,16 @@ class Engine:
             for job in reversed(jobs):
                 (self._bulk if job.work is None else self._quick).appendleft(job)
 
-    def _chores(self, session: Session) -> list[str]:
-        """Do the chores that are due; which these were."""
-        due = [name for name in CHORES if self._is_due(name)]
+    def _run_due_tasks(self, session: Session) -> list[str]:
+        """Do the background tasks that are due; which these were."""
+        due = [name for name in BACKGROUND_TASKS if self._is_due(name)]
         for name in due:
             try:
-                CHORES[name](self, session)
+                BACKGROUND_TASKS[name](self, session)
             except (StoreBusy, StoreFull):
                 raise  # which fails whatever is tried now
             except Exception as error:
-                raise ChoreFailed(name, error) from error
+                raise BackgroundTaskFailed(name, error) from error
         return due
 
     def _learn(self, session: Session) -> None:
@@ -434,13 +449,13 @@ class Engine:
             return _RETRY
         return _away_problem()
 
-    def _postpone(self, failure: ChoreFailed) -> Problem:
-        """Leave a chore that failed alone for a while; the jobs beside it are done again without it."""
+    def _postpone(self, failure: BackgroundTaskFailed) -> Problem:
+        """Leave a background task that failed alone for a while; the jobs beside it are done again without it."""
         self._skipped.add(failure.name)
-        self._postponed[failure.name] = time.monotonic() + CHORE_PAUSE
+        self._postponed[failure.name] = time.monotonic() + TASK_PAUSE
         reason = f"{type(failure.reason).__name__}: {failure.reason}"
         if self.failing.get(failure.name) != reason:  # which is said once, not every ten seconds
-            log.error("the chore %r failed, everything else goes on", failure.name, exc_info=failure.reason)
+            log.error("the background task %r failed, everything else goes on", failure.name, exc_info=failure.reason)
             self.failing[failure.name] = reason
         try:
             self._refresh()
@@ -475,7 +490,7 @@ class Engine:
         return _internal_problem()
 
 
-CHORES: dict[str, Callable[[Engine, Session], None]] = {
+BACKGROUND_TASKS: dict[str, Callable[[Engine, Session], None]] = {
     "learn": Engine._learn,
     "sweep": Engine._sweep,
     "checkpoint": Engine._checkpoint,

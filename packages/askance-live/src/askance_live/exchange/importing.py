@@ -14,16 +14,15 @@ from askance.data.formats.buffer import BYTE_ORDER_MARK
 from askance.data.formats.source import Input, recode
 from askance.errors import InvalidInput
 from askance_live.access.auth import note
-from askance_live.engine.jobs import GROUP_BYTES, in_parts
 from askance_live.engine.quarantine import keep_label
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
 from askance_live.engine.thread import Engine
 from askance_live.exchange import label_studio, prodigy
 from askance_live.exchange.export import as_item_again, begins_as_our_csv, is_our_csv
-from askance_live.exchange.received import ReceivedEvent, as_json, read_event
+from askance_live.exchange.received import GROUP_BYTES, ReceivedEvent, as_json, in_parts, read_event
 from askance_live.http.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
-from askance_live.problems import Problem, attempt
+from askance_live.problems import Problem, result_or_problem
 from askance_live.questions.labels import give_label
 from askance_live.questions.states import AnswerOutcome
 from askance_live.questions.submissions import refuse_retired
@@ -58,7 +57,7 @@ def _chunks(engine: Engine, items: Iterable[Any]) -> Iterator[list[tuple[Any, Re
     chunk: list[tuple[Any, ReceivedEvent | Problem]] = []
     size = 0
     for item in items:
-        event = attempt(partial(_event, event_bytes=engine.config.server.event_bytes), item)
+        event = result_or_problem(partial(_event, event_bytes=engine.config.server.event_bytes), item)
         chunk.append((item, event))
         size += 0 if isinstance(event, Problem) else len(event.text)
         if len(chunk) == CHUNK or size >= GROUP_BYTES:
@@ -114,13 +113,13 @@ def _label(session: Session, state: EngineState, source: str, labels: list[Given
         """Who imports has the scope ``admin``, or the machine."""
         return give_label(session, state, source, given[1], _place(state, given[2]), None, False, may_review=True)
 
-    return [attempt(give, label) for label in labels]
+    return [result_or_problem(give, label) for label in labels]
 
 
 def _keep(session: Session, state: EngineState, source: str, labels: list[Given]) -> list[Problem | None]:
     """Keep the labels of events in quarantine with them."""
     return [
-        attempt(lambda given: keep_label(session, given[1], _written(state, given[2]), source), label)
+        result_or_problem(lambda given: keep_label(session, given[1], _written(state, given[2]), source), label)
         for label in labels
     ]
 

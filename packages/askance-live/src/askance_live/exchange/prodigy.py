@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from askance_live.engine.label_space import LabelSpace
-from askance_live.exchange.export import chance_of
-from askance_live.exchange.summary import text_of
+from askance_live.exchange.export import chance_of, text_of
 
 ACCEPT, REJECT, IGNORE = "accept", "reject", "ignore"
 KEPT = "_askance"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 from uuid import uuid4
 
@@ -19,6 +20,8 @@ from askance_live.store.schema import QuarantineRow
 LONGEST_TIME = 64
 FIRST_MOMENT, LAST_MOMENT = -62_135_596_800.0, 253_402_300_800.0
 LEAST_WHOLE, GREATEST_WHOLE = -(2**63), 2**64 - 1
+GROUP_EVENTS = 256  # events in one transaction: more would keep people waiting for their next question
+GROUP_BYTES = 256_000  # of events in one transaction, unless one has more: encoding takes time by their bytes
 PLAIN = {str, float, bool, type(None)}
 """Types of values without whole numbers in them."""
 NESTED = {dict, list}
@@ -26,24 +29,51 @@ _plain, _canonical = msgspec.json.Encoder(), msgspec.json.Encoder(order="sorted"
 _LONG_NUMBER = re.compile("[0-9]{19}")
 
 
-class ReceivedEvent(NamedTuple):
-    """An event as it came, checked but for what only the model can tell."""
+class Recorded(NamedTuple):
+    """What was predicted of an event of the log when it came, by a model of other classes or kinds of fields."""
+
+    predicted: int
+    probabilities: list[float]
+    asked: bool
+    probability: float
+    audit: bool
+
+
+class Incoming(msgspec.Struct):
+    """An event to decide on."""
+
+    fields: dict[str, Any]
+    received: float = 0.0
+    """When it came: the time of the transaction that stores it."""
+    was_asked: bool | None = None
+    """For one from the log: whether it was asked about. Another model, or another version of this one, may decide
+    otherwise when the log is played again, but budgets go by what people were asked."""
+    widened: Mapping[str, str] | None = None
+    """For one from the log: the settled fields that got a wider kind with it, and which."""
+    is_repeated: bool = False
+    """Whether it was refused before, so that what is wrong with it is no news."""
+    recorded: Recorded | None = None
+    """For one from the log, before classes or kinds changed: what was predicted then, by which the model is judged."""
+    stored_scores: str = ""
+    """For one from the log: what was stored as its scores."""
+
+
+class ReceivedEvent(Incoming, kw_only=True):
+    """An event as a client sent it, checked but for what only the model can tell."""
 
     id: str
     digest: bytes
-    fields: dict[str, Any]
     text: str
     """The fields as JSON."""
     time: str | None
 
-    def columns(self) -> dict[str, Any]:
-        """What the tables ``events`` and ``quarantine`` keep of it, by the names of their columns."""
-        return {"id": self.id, "digest": self.digest, "fields": self.text, "time": self.time}
-
     @classmethod
     def of(cls, row: QuarantineRow) -> ReceivedEvent:
-        """An event that was kept."""
-        return cls(row.id, bytes(row.digest), msgspec.json.decode(row.fields), row.fields, row.time)
+        """An event that was kept; what was wrong with it is known."""
+        return cls(
+            id=row.id, digest=bytes(row.digest), fields=msgspec.json.decode(row.fields), text=row.fields, time=row.time,
+            is_repeated=True,
+        )  # fmt: skip
 
 
 def as_json(value: Any) -> str:
@@ -146,8 +176,23 @@ def check_event(new: NewEvent, event_bytes: int) -> ReceivedEvent:
     identifier = new.id.value if new.id else uuid4().hex
     time = new.time.value if new.time else None
     return ReceivedEvent(
-        identifier, digest_of([new.fields, time]), new.fields, text, None if time is None else as_json(time)
-    )
+        id=identifier, digest=digest_of([new.fields, time]), fields=new.fields, text=text,
+        time=None if time is None else as_json(time),
+    )  # fmt: skip
+
+
+def in_parts(events: Sequence[ReceivedEvent]) -> Iterator[list[ReceivedEvent]]:
+    """Events in groups that one transaction takes, in their order."""
+    part: list[ReceivedEvent] = []
+    size = 0
+    for event in events:
+        if part and (len(part) == GROUP_EVENTS or size + len(event.text) > GROUP_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(event)
+        size += len(event.text)
+    if part:
+        yield part
 
 
 def _check_whole_numbers(fields: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, get_args, get_origin
 
@@ -10,7 +10,6 @@ import msgspec
 
 import askance
 from askance_live import routes
-from askance_live.access import ownership
 from askance_live.config import ServerSettings
 from askance_live.http.routing import ROUTES, Items, Route
 from askance_live.http.schemas import Schema, describe, in_words, schema_of
@@ -111,9 +110,9 @@ def _body_content(route: Route, shapes: Shapes) -> dict[str, Any]:
 
 def responses(route: Route, shapes: Shapes) -> dict[str, Any]:
     """What may come back."""
-    schema = shapes.of(*route.gives) if route.media == JSON else TEXT
+    schema = shapes.of(*route.returns) if route.media == JSON else TEXT
     found: dict[str, Any] = {"200": {"description": "Done.", "content": {route.media: {"schema": schema}}}}
-    for status, (text, kind) in route.also.items():
+    for status, (text, kind) in route.responses.items():
         content = {} if kind is None else {"content": {JSON: {"schema": shapes.of(kind)}}}
         found[str(status)] = {"description": text, **content}
     problem = {"application/problem+json": {"schema": shapes.of(ProblemDocument)}}
@@ -151,7 +150,7 @@ def as_markdown() -> str:
             lines += [*_fields(body), "", f"For instance `{body.example}`."]
     lines += [
         "",
-        *ownership.as_markdown(),
+        *ownership_chapter(),
         "",
         "## Errors",
         "",
@@ -175,6 +174,78 @@ def _fields(kind: Any, before: str = "", after: str = "") -> Iterator[str]:
         need = "" if field.required else f"; {default} left out"
         text = f": {schema['description']}" if "description" in schema else ""
         yield f"- `{before}{field.name}{after}` ({in_words(schema)}{need}){text}"
+
+
+# --- whose question, whose answer ----------------------------------------------------------------------
+
+QUESTIONS = [
+    ("question 17 is", "Ana's token", "answer", "skip", "renew", "release"),
+    (
+        "in Ana's hands",
+        "of this delivery, or an earlier one",
+        "trains",
+        "counts",
+        "holds on to it (earlier: 409 `stale_token`)",
+        "gives it back (earlier: `stale`)",
+    ),
+    (
+        "in nobody's hands, and Ana had it last",
+        "of her lease that ran out",
+        "trains",
+        "counts",
+        "hers again",
+        "`stale`",
+    ),
+    ("in nobody's hands, or parked", "any other", "trains", "counts", "409 `stale_token`", "`stale`"),
+    (
+        "in Ben's hands",
+        "of a delivery before his: it passed on to him",
+        "`extra`",
+        "*unsure* and *later* count for her, *bad data* is `extra`; he keeps it",
+        "409 `stale_token`",
+        "`stale`",
+    ),
+    ("in Ben's hands", "any other", "409 `leased`", "409 `leased`", "409 `stale_token`", "409 `leased`"),
+    ("answered, closed or expired", "any", "`extra`", "`extra`", "409 `stale_token`", "`stale`"),
+]
+ANSWERS_OF_OTHERS = [
+    ("to take back or replace", "one's own", "somebody else's"),
+    (
+        "an answer: `undo`",
+        "one of one's last 50; the question comes back to oneself",
+        "`review`, any; the question goes back into the queue",
+    ),
+    ("an answer: `supersedes`", "yes", "`review`, else 403"),
+    ('a label: `"replace": true`, whether it came from `/v1/labels` or was an answer', "yes", "`review`, else 403"),
+    ('*bad data*: `undo`, or a label with `"replace": true`', "yes", "`review`, else 403"),
+]
+
+
+def _ownership_table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    head, *rest = (f"| {' | '.join(row)} |" for row in rows)
+    return [head, "|" + " --- |" * len(rows[0]), *rest]
+
+
+def ownership_chapter() -> list[str]:
+    """The lines of the chapter."""
+    return [
+        "## Whose question, whose word",
+        "",
+        "A question is in somebody's hands from `next` until they answer, skip or give it back, or until their lease "
+        "runs out. The token says which delivery a request is about: `17.2` is the second of question 17. What comes "
+        "of a request of Ana's:",
+        "",
+        *_ownership_table(QUESTIONS),
+        "",
+        "The scope `review` changes nothing here. A label (`/v1/labels`) is about the event, not the question: the "
+        "first counts, whoever has the question then, and their answer is kept as `extra`.",
+        "",
+        *_ownership_table(ANSWERS_OF_OTHERS),
+        "",
+        "Both kinds, a question closed as bad data, and a label for a question in somebody else's hands are in "
+        "`/v1/audit`, with who, what was said `before`, and what holds `after`. A plain answer, label or skip changes "
+        "nobody's word: `/v1/answers?mine=0` and exports have those, with names.",
+    ]
 
 
 if __name__ == "__main__":  # python -m askance_live.http.openapi > docs/http.md

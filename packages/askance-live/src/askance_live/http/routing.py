@@ -19,7 +19,7 @@ from askance_live.http.body import SHORT_BYTES, SMALL, BodyLimits, parse_documen
 from askance_live.http.request_limits import Slots
 from askance_live.http.schemas import Name, NoBody, read, read_part, such_as
 from askance_live.logs import current_request
-from askance_live.problems import Problem, attempt
+from askance_live.problems import Problem, result_or_problem
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 Item = TypeVar("Item")
@@ -45,16 +45,16 @@ class Route:
     """The types of what stands for the names in the path."""
     query: Any
     body: Any
-    gives: list[Any]
-    """The types that what it gives may have."""
-    also: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
-    """What comes with other statuses than 200: in words, and its type, or None."""
+    returns: list[Any]
+    """The types of its response."""
+    responses: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
+    """The responses with other statuses than 200: a description, and the type or None."""
     media: str = "application/json"
     is_page: bool = False
     body_bytes: int | None = SHORT_BYTES
     """What a body may have; None: ``server.body_bytes``."""
-    anywhere: bool = False
-    """Whether any process can answer it, without a model; others are answered by the owner of the model."""
+    stateless: bool = False
+    """Whether any process can answer it, without the model; the owner of the model answers others."""
     is_repeatable: bool = False
     """Whether a POST may be done twice without harm, as one whose ids make it count once."""
 
@@ -76,8 +76,10 @@ def route(method: str, path: str, scope: str | None, **more: Any) -> Callable[[H
         hints = get_type_hints(handler, include_extras=True)
         parts = {name: hints[name] for name in _PART.findall(path)}
         query, body, given = hints.get("query"), hints.get("body"), hints["return"]
-        gives = [kind for kind in (get_args(given) if get_origin(given) is UnionType else (given,)) if kind != Response]
-        ROUTES.append(Route(method, path, scope, handler, summary, parts, query, body, gives, **more))
+        returns = [
+            kind for kind in (get_args(given) if get_origin(given) is UnionType else (given,)) if kind != Response
+        ]
+        ROUTES.append(Route(method, path, scope, handler, summary, parts, query, body, returns, **more))
         return handler
 
     return register
@@ -165,7 +167,7 @@ class Items(Generic[Item]):
         self.items: list[Item | Problem] = []
         self.names: list[str | None] = []
         for place, item in enumerate(given):
-            found = attempt(partial(read, kind), item)
+            found = result_or_problem(partial(read, kind), item)
             self.items.append(found)
             self.names.append(_name(item if isinstance(found, Problem) else found, self.identifier))
             given[place] = None  # millions of values, freed in one go at the end, would hold up all threads
@@ -197,7 +199,7 @@ def _name(item: Any, identifier: str) -> str | None:
         return None
 
 
-async def do_in_turn(
+async def process_in_chunks(
     parts: Iterable[list[Any]], do: Callable[[list[Any]], Awaitable[list[ItemResult]]]
 ) -> list[ItemResult]:
     """An outcome of each item, done part by part, so that others have their turn."""

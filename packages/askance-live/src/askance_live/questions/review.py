@@ -14,7 +14,7 @@ from askance_live.clock import iso
 from askance_live.engine.label_space import ShownLabel
 from askance_live.engine.state import EngineState
 from askance_live.exchange.event_filter import ASKED_OR_ANSWERED, Condition
-from askance_live.exchange.summary import summary
+from askance_live.exchange.export import summary
 from askance_live.problems import Problem
 from askance_live.questions.answers import skip_for_all
 from askance_live.questions.labels import LABELED_EVENT, give_label
@@ -68,7 +68,6 @@ class SaidOfEvent(NamedTuple):
 SOURCE = "events e LEFT JOIN asks q ON q.id = e.asked"
 SAID = Query(SaidOfEvent, "answers", f"WHERE state IN {one_of(KEPT)} AND event IN ({{}}) ORDER BY seq")
 NOTES = Query(NoteRow, "notes", "WHERE event IN ({}) ORDER BY seq")
-NOTES_OF_EVENT = Query(NoteRow, "notes", "WHERE event = ? ORDER BY seq")
 INSERT_NOTE = insert(NoteRow)
 
 

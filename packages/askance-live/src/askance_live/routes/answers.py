@@ -10,11 +10,12 @@ from msgspec import Meta
 from askance_live.clock import iso
 from askance_live.engine.label_space import ShownLabel
 from askance_live.engine.state import EngineState
-from askance_live.exchange.summary import summary
-from askance_live.http.routing import Items, Request, do_in_turn, route
+from askance_live.exchange.export import summary
+from askance_live.http.routing import Items, Request, process_in_chunks, route
 from askance_live.http.schemas import NEWEST, ClassName, Name, Paging, RequestBody
-from askance_live.problems import Problem, attempt
-from askance_live.questions import undo as undoing
+from askance_live.problems import Problem, result_or_problem
+from askance_live.questions.answers import UNDOABLE
+from askance_live.questions.answers import undo as undo_answer
 from askance_live.questions.labels import give_label
 from askance_live.questions.states import TAKEN_BACK, AnswerKind, AnswerOutcome, AnswerState, UndoOutcome
 from askance_live.routes.asks import Question
@@ -96,7 +97,7 @@ class NewLabel(RequestBody):
     )
 
 
-@route("GET", "/v1/answers", "label", anywhere=True)
+@route("GET", "/v1/answers", "label", stateless=True)
 async def history(service: Service, request: Request, query: AnswersPage) -> Answers:
     """Answers, newest first: one's own with mine=1, else (admin) everybody's."""
     user, limit, mine = request.user, query.limit, bool(query.mine)
@@ -111,7 +112,7 @@ async def history(service: Service, request: Request, query: AnswersPage) -> Ans
             rows = NEWEST_OF_ONE.all(session, (cursor, user.name, limit + 1))
         else:
             rows = NEWEST_OF_ALL.all(session, (cursor, limit + 1))
-        recent = undoing.UNDOABLE if cursor == NEWEST else 0
+        recent = UNDOABLE if cursor == NEWEST else 0
         shown = [describe_answer(state, row, place < recent) for place, row in enumerate(rows[:limit])]
         return {"answers": shown, "next": str(rows[limit - 1].seq) if len(rows) > limit else None}
 
@@ -146,7 +147,7 @@ def describe_answer(state: EngineState, answer: AnswerWithEvent, recent: bool) -
 @route("POST", "/v1/answers/{answer}/undo", "label")
 async def undo(service: Service, request: Request, answer: AnswerId) -> Undone:
     """Take back one of one's last 50 answers or skips, or (review) anybody's; the question comes back."""
-    return await service.do(undoing.undo, request.user.name, answer, request.user.may("review"))
+    return await service.do(undo_answer, request.user.name, answer, request.user.may("review"))
 
 
 @route("POST", "/v1/labels", "label", body_bytes=None, is_repeatable=True)
@@ -154,7 +155,7 @@ async def labels(service: Service, request: Request, body: Items[NewLabel]) -> L
     """Labels by event id from any source, one or many; one that the source gave already changes nothing."""
     parts = [body.items[first : first + LABELS_AT_ONCE] for first in range(0, len(body.items), LABELS_AT_ONCE)]
     by, may_review = request.user.name, request.user.may("review")
-    outcomes = await do_in_turn(parts, lambda part: service.do(_label_all, part, by, may_review))
+    outcomes = await process_in_chunks(parts, lambda part: service.do(_label_all, part, by, may_review))
     if body.is_single:
         return body.only(outcomes)
     results = body.report(outcomes, lambda outcome: 200)
@@ -168,4 +169,4 @@ def _label_all(
         place, identifier = state.labels.read(item.label), item.label_id.value if item.label_id else None
         return give_label(session, state, source, item.event.value, place, identifier, item.replace, may_review)
 
-    return [attempt(label, item) for item in items]
+    return [result_or_problem(label, item) for item in items]

@@ -115,7 +115,7 @@ class Lease(RequestBody):
 NO_QUESTION = "No question now; X-Askance-Reason and X-Askance-Detail say why."
 
 
-@route("POST", "/v1/asks/next", "label", is_repeatable=True, also={204: (NO_QUESTION, None)})
+@route("POST", "/v1/asks/next", "label", is_repeatable=True, responses={204: (NO_QUESTION, None)})
 async def next_asks(service: Service, request: Request, query: NextAsks) -> Questions | Response:
     """Lease questions; those leased to the caller already come first. 204 with the reason where there is none."""
     held = frozenset(int(text) for text in re.findall(r"[0-9]{1,15}", query.exclude[:2000]))

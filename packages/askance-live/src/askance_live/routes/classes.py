@@ -10,16 +10,16 @@ from starlette.responses import Response
 
 from askance.data.encoding.kinds import KINDS
 from askance_live.dashboard.stored_counts import DashboardCounts
-from askance_live.engine.rebuild import change_scheme, check_expected
-from askance_live.engine.scheme_changes import (
+from askance_live.engine.label_schema_changes import (
     LONGEST_LABEL,
     MOST_FIELDS,
     MOST_LABELS,
     Effects,
-    SchemeChange,
+    LabelSchemaChange,
     apply_change,
     find_effects,
 )
+from askance_live.engine.rebuild import change_label_schema, check_expected
 from askance_live.http.routing import Request, route
 from askance_live.http.schemas import QueryString, RequestBody
 from askance_live.problems import Problem
@@ -83,21 +83,21 @@ class ClassesChange(RequestBody):
 async def classes(service: Service, request: Request, query: ClassesQuery) -> Classes:
     """The classes with the answers that each has, the retired ones among them; and the fields with their kinds."""
     state = service.engine.state
-    scheme, known = state.scheme, dict(state.learner.features.kinds)
+    label_schema, known = state.label_schema, dict(state.learner.features.kinds)
     counts = (await service.read(DashboardCounts)).per_place(state.labels.are_sets)
     fields: list[KnownField] = [
-        {"field": name, "kind": known.get(name), "given": scheme.fields.get(name)}
-        for name in sorted({*known, *scheme.fields})
+        {"field": name, "kind": known.get(name), "given": label_schema.fields.get(name)}
+        for name in sorted({*known, *label_schema.fields})
     ]
     found: list[KnownClass] = [
         {
-            "label": label, "name": scheme.labels[place].shown, "retired": scheme.labels[place].retired,
-            "added": scheme.labels[place].added, "answers": counts[place],
+            "label": label, "name": label_schema.labels[place].shown, "retired": label_schema.labels[place].retired,
+            "added": label_schema.labels[place].added, "answers": counts[place],
         }
         for label, place in ((label, state.place_of[label]) for label in state.shown)
     ]  # fmt: skip
     more = max(0, len(fields) - query.fields)
-    return {"classes": found, "fields": fields[: query.fields], "more_fields": more, "scheme": scheme.seq}
+    return {"classes": found, "fields": fields[: query.fields], "more_fields": more, "scheme": label_schema.seq}
 
 
 @route("POST", "/v1/classes", "admin", body_bytes=None)
@@ -105,34 +105,34 @@ async def change_classes(service: Service, request: Request, body: ClassesChange
     """Add, rename, retire or restore classes, or give fields another kind; or only say what that does (dry_run).
 
     All but names makes the model anew from the log while the service goes on; the change holds once that is done."""
-    change = SchemeChange(tuple(body.add), body.rename, tuple(body.retire), tuple(body.restore), body.fields)
+    change = LabelSchemaChange(tuple(body.add), body.rename, tuple(body.retire), tuple(body.restore), body.fields)
     if not change:
         raise Problem("invalid", "there is nothing to change; send 'add', 'rename', 'retire', 'restore' or 'fields'.")
     if service.rebuilding.locked():
         raise Problem("busy", "the model is being made anew already.", headers={"Retry-After": "10"})
     state = service.engine.state
     if body.dry_run:
-        check_expected(state.scheme, body.expected)
-        after = apply_change(state.scheme, change)
+        check_expected(state.label_schema, body.expected)
+        after = apply_change(state.label_schema, change)
 
         def look(session: Session) -> Effects:
-            return find_effects(session, state.config, state.scheme, after)
+            return find_effects(session, state.config, state.label_schema, after)
 
         effects = await service.read_page(look)
     else:
         async with service.rebuilding:
             loop = asyncio.get_running_loop()
             work: Any = loop.run_in_executor(
-                None, change_scheme, service.engine, change, request.user.name, body.expected
+                None, change_label_schema, service.engine, change, request.user.name, body.expected
             )
             effects = await work
     return {
         "effects": effects.sentences, "rebuilds": effects.rebuilds, "seconds": round(effects.seconds, 3),
-        "done": not body.dry_run, "scheme": state.scheme.seq,
+        "done": not body.dry_run, "scheme": state.label_schema.seq,
     }  # fmt: skip
 
 
-@route("GET", "/classes", "admin", is_page=True, anywhere=True)
+@route("GET", "/classes", "admin", is_page=True, stateless=True)
 async def classes_page(service: Service, request: Request) -> Response:
     """Where whoever runs the stream changes its classes and kinds of fields."""
     return page(service, request, "classes.html", kinds=[kind for kind in KINDS if kind != "time"])

@@ -65,7 +65,7 @@ async def _key(service: Service) -> bytes:
     return service.login_key
 
 
-@route("GET", "/login/oidc", None, is_page=True, anywhere=True)
+@route("GET", "/login/oidc", None, is_page=True, stateless=True)
 async def depart(service: Service, request: Request, query: Departure) -> Response:
     """Send somebody to the company's login."""
     provider, callback = _provider(service), _callback(service, request)
@@ -86,7 +86,7 @@ async def _identify(service: Service, request: Request, provider: Provider, atte
     return await _ask(service, request, lambda: provider.finish(attempt, query.code, callback))
 
 
-@route("GET", "/login/oidc/callback", None, is_page=True, anywhere=True)
+@route("GET", "/login/oidc/callback", None, is_page=True, stateless=True)
 async def come_back(service: Service, request: Request, query: Return) -> Response:
     """Begin a session for whoever comes back from the company's login."""
     provider, is_secure = _provider(service), service.proxies.is_secure(request.headers)

@@ -58,31 +58,31 @@ async def _export(service: Service, request: Request, name: str, query: EventFil
     return PlacedStream(service.exports, request.sender, parts(), headers=headers, media_type=kind.media)
 
 
-@route("GET", "/v1/export.jsonl", "read", media="application/x-ndjson", anywhere=True)
+@route("GET", "/v1/export.jsonl", "read", media="application/x-ndjson", stateless=True)
 async def export_jsonl(service: Service, request: Request, query: EventFilter) -> Response:
     """Events with their predictions and labels, one JSON object a line; those in quarantine, which have none, last."""
     return await _export(service, request, "jsonl", query)
 
 
-@route("GET", "/v1/export.csv", "read", media="text/csv", anywhere=True)
+@route("GET", "/v1/export.csv", "read", media="text/csv", stateless=True)
 async def export_csv(service: Service, request: Request, query: EventFilter) -> Response:
     """Events with their predictions and labels, one line each, for spreadsheets."""
     return await _export(service, request, "csv", query)
 
 
-@route("GET", "/v1/export.parquet", "read", media="application/vnd.apache.parquet", anywhere=True)
+@route("GET", "/v1/export.parquet", "read", media="application/vnd.apache.parquet", stateless=True)
 async def export_parquet(service: Service, request: Request, query: EventFilter) -> Response:
     """Events with their predictions and labels as a Parquet table, the fields as JSON; needs pyarrow."""
     return await _export(service, request, "parquet", query)
 
 
-@route("GET", "/v1/export.label-studio.json", "read", anywhere=True)
+@route("GET", "/v1/export.label-studio.json", "read", stateless=True)
 async def export_label_studio(service: Service, request: Request, query: EventFilter) -> list[Task] | Response:
     """Events as tasks of Label Studio, with annotations and predictions."""
     return await _export(service, request, "label-studio", query)
 
 
-@route("GET", "/v1/export.prodigy.jsonl", "read", media="application/x-ndjson", anywhere=True)
+@route("GET", "/v1/export.prodigy.jsonl", "read", media="application/x-ndjson", stateless=True)
 async def export_prodigy(service: Service, request: Request, query: EventFilter) -> Response:
     """Events as tasks of Prodigy with options, answered where they have a label."""
     return await _export(service, request, "prodigy", query)

@@ -12,13 +12,12 @@ from starlette.responses import Response
 
 from askance.errors import InvalidInput
 from askance_live.clock import iso
-from askance_live.engine.jobs import in_parts
 from askance_live.engine.label_space import ShownLabel
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
-from askance_live.exchange.received import NewEvent, ReceivedEvent, check_event
-from askance_live.http.routing import Items, Request, do_in_turn, json_response, route
-from askance_live.problems import Problem, attempt
+from askance_live.exchange.received import NewEvent, ReceivedEvent, check_event, in_parts
+from askance_live.http.routing import Items, Request, json_response, process_in_chunks, route
+from askance_live.problems import Problem, result_or_problem
 from askance_live.questions.queue import BY_NUMBER, reason
 from askance_live.routes.answers import Answer, answers_of_event
 from askance_live.service import Service
@@ -47,13 +46,13 @@ EventId = Annotated[str, Meta(min_length=1, description="The event's id.")]
 NEW_OR_KEPT = {201: ("A new event.", Predicted), 202: ("Not predicted, but kept in quarantine.", Quarantined)}
 
 
-@route("POST", "/v1/events", "ingest", also=NEW_OR_KEPT, body_bytes=None, anywhere=True)
+@route("POST", "/v1/events", "ingest", responses=NEW_OR_KEPT, body_bytes=None, stateless=True)
 async def ingest(service: Service, request: Request, body: Items[NewEvent]) -> Predicted | Batch | Response:
     """Take events in: one object, an array, or one object a line; each is predicted at once, and stored."""
     check = partial(check_event, event_bytes=service.config.server.event_bytes)
-    events = await service.work(request, lambda: [attempt(check, item) for item in body.items])
+    events = await service.work(request, lambda: [result_or_problem(check, item) for item in body.items])
     parts = in_parts([event for event in events if isinstance(event, ReceivedEvent)])
-    done = iter(await do_in_turn(parts, service.ingest))
+    done = iter(await process_in_chunks(parts, service.ingest))
     outcomes = [event if isinstance(event, Problem) else next(done) for event in events]
     if body.is_single:
         outcome = body.only(outcomes)

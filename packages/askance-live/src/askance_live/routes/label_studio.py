@@ -11,8 +11,17 @@ from starlette.responses import Response
 from askance.errors import InvalidInput
 from askance_live.engine.quarantine_state import is_quarantined
 from askance_live.engine.state import EngineState
-from askance_live.exchange.annotations import annotate, read_number, withdraw
-from askance_live.exchange.label_studio import as_event, as_prediction, labeling_config, one_of_them, set_of, tags_of
+from askance_live.exchange.label_studio import (
+    annotate,
+    as_event,
+    as_prediction,
+    labeling_config,
+    one_of_them,
+    read_number,
+    set_of,
+    tags_of,
+    withdraw,
+)
 from askance_live.exchange.received import read_event
 from askance_live.http.routing import Request, json_response, route
 from askance_live.http.schemas import OtherBody
@@ -105,7 +114,7 @@ def _suggest(state: EngineState, task: dict[str, Any], tags: tuple[str, str]) ->
     return as_prediction(shown, round(labels.chance(best, chances), 6), state.learner.version, tags)
 
 
-@route("POST", "/label-studio/webhook", "label", body_bytes=None, also={201: ("An annotation was taken.", Noted)})
+@route("POST", "/label-studio/webhook", "label", body_bytes=None, responses={201: ("An annotation was taken.", Noted)})
 async def label_studio_webhook(service: Service, request: Request, body: LabelStudioWebhook) -> Noted | Response:
     """Label Studio: an annotation is the label of its task's event, which is taken in if it is new (scope ingest); the
     label of one that is deleted, or changed to none, is taken back."""

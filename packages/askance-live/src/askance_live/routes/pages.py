@@ -37,8 +37,8 @@ def page(service: Service, request: Request, name: str, status: int = 200, **mor
         "title": service.config.title,
         "classes": service.engine.state.config.classes,
         "label_sets": service.config.model.label_sets,
-        "names": service.engine.state.scheme.names,
-        "retired": service.engine.state.scheme.retired,
+        "names": service.engine.state.label_schema.names,
+        "retired": service.engine.state.label_schema.retired,
         "user": {"name": user.name, "scopes": list(user.scopes)} if user else None,
         "open_access": service.is_open and not service.keys.exist,
         **more,
@@ -79,13 +79,13 @@ def overview(titles: dict[str, str]) -> Response:
     return render("streams.html", context)
 
 
-@route("GET", "/", "read", is_page=True, anywhere=True)
+@route("GET", "/", "read", is_page=True, stateless=True)
 async def dashboard(service: Service, request: Request) -> Response:
     """The dashboard."""
     return page(service, request, "dashboard.html")
 
 
-@route("GET", "/label", "label", is_page=True, anywhere=True)
+@route("GET", "/label", "label", is_page=True, stateless=True)
 async def label(service: Service, request: Request) -> Response:
     """The label page."""
     config = service.config
@@ -98,7 +98,7 @@ class Login(QueryString):
     next: str | None = None
 
 
-@route("GET", "/login", None, is_page=True, anywhere=True)
+@route("GET", "/login", None, is_page=True, stateless=True)
 async def login_page(service: Service, request: Request, query: Login) -> Response:
     """Where a token is exchanged for a session."""
     return page(
@@ -112,7 +112,7 @@ async def login_page(service: Service, request: Request, query: Login) -> Respon
     )
 
 
-@route("POST", "/login", None, is_page=True, anywhere=True, body_bytes=LOGIN_BYTES)
+@route("POST", "/login", None, is_page=True, stateless=True, body_bytes=LOGIN_BYTES)
 async def login(service: Service, request: Request, body: bytes) -> Response:
     """Begin a session with a token."""
     form = dict(parse_qsl(body.decode("utf-8", "replace")))
@@ -159,7 +159,7 @@ def _refuse(service: Service, request: Request, given: str, target: str) -> Resp
     return response
 
 
-@route("POST", "/logout", None, is_page=True, anywhere=True, body_bytes=LOGIN_BYTES)
+@route("POST", "/logout", None, is_page=True, stateless=True, body_bytes=LOGIN_BYTES)
 async def logout(service: Service, request: Request) -> Response:
     """End the session."""
     secret = service.session_secret(request.headers)
@@ -191,7 +191,7 @@ Me = TypedDict("Me", {
 })  # fmt: skip
 
 
-@route("GET", "/v1/me", "any", anywhere=True)
+@route("GET", "/v1/me", "any", stateless=True)
 async def me(service: Service, request: Request) -> Me:
     """Who the caller is, and what the pages need to know."""
     return {
@@ -199,8 +199,8 @@ async def me(service: Service, request: Request) -> Me:
         "scopes": list(request.user.scopes),
         "open_access": service.is_open and not service.keys.exist,
         "classes": service.engine.state.config.classes,
-        "names": service.engine.state.scheme.names,
-        "scheme": service.engine.state.scheme.seq,
+        "names": service.engine.state.label_schema.names,
+        "scheme": service.engine.state.label_schema.seq,
         "title": service.config.title,
         "store": service.engine.state.store,
         "version": askance.__version__,
@@ -223,19 +223,19 @@ def static(request: Request, name: str) -> Response:
     return Response(content, headers=headers, media_type=kind)
 
 
-@route("GET", "/static/{file}", None, is_page=True, anywhere=True)
+@route("GET", "/static/{file}", None, is_page=True, stateless=True)
 async def static_file(service: Service, request: Request, file: str) -> Response:
     """A file the pages need."""
     return static(request, file)
 
 
-@route("GET", "/worker.js", None, is_page=True, anywhere=True)
+@route("GET", "/worker.js", None, is_page=True, stateless=True)
 async def worker(service: Service, request: Request) -> Response:
     """The pages' service worker, whose scope is everything."""
     return static(request, "worker.js")
 
 
-@route("GET", "/favicon.ico", None, is_page=True, anywhere=True)
+@route("GET", "/favicon.ico", None, is_page=True, stateless=True)
 async def favicon(service: Service, request: Request) -> Response:
     """The icon."""
     return static(request, "favicon.svg")

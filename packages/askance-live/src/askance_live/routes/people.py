@@ -12,11 +12,10 @@ from urllib.parse import parse_qsl
 from msgspec import Meta
 from starlette.responses import Response
 
-from askance_live.access import people
+from askance_live.access import ROLES, people
 from askance_live.access.mail import MailError, send_link
 from askance_live.access.names import LONGEST_NAME
 from askance_live.access.people import ALL, LASTING, LONGEST_EMAIL, kind_of_link
-from askance_live.access.roles import ROLES
 from askance_live.clock import iso, span
 from askance_live.engine.state import EngineState
 from askance_live.http.routing import LOGIN_BYTES, Request, route
@@ -95,7 +94,7 @@ def _describe(session: Session, state: EngineState, person: PersonRow) -> Person
     return Counted(session, state.clock.now()).describe(person)
 
 
-@route("GET", "/v1/people", "admin", anywhere=True)
+@route("GET", "/v1/people", "admin", stateless=True)
 async def list_people(service: Service, request: Request) -> People:
     """The people of this stream, by name, and what each has done."""
 
@@ -106,7 +105,7 @@ async def list_people(service: Service, request: Request) -> People:
     return await service.read(look)
 
 
-@route("GET", "/v1/people/{person}", "admin", anywhere=True)
+@route("GET", "/v1/people/{person}", "admin", stateless=True)
 async def show_person(service: Service, request: Request, person: PersonNumber) -> PersonActivity:
     """A person, and their latest entries of the activity log: logins, logouts, what they replaced or took back."""
 
@@ -125,7 +124,7 @@ async def show_person(service: Service, request: Request, person: PersonNumber) 
     return await service.read(look)
 
 
-@route("POST", "/v1/people", "admin", anywhere=True)
+@route("POST", "/v1/people", "admin", stateless=True)
 async def invite_person(service: Service, request: Request, body: Invitation) -> Link:
     """Add somebody; the link in the response lets them in, once, within seven days. It is shown this once, and sent to
     them where the settings have a mail server."""
@@ -147,7 +146,7 @@ async def invite_person(service: Service, request: Request, body: Invitation) ->
     return await _send(service, await _change(service, work))
 
 
-@route("POST", "/v1/people/{person}/link", "admin", anywhere=True)
+@route("POST", "/v1/people/{person}/link", "admin", stateless=True)
 async def make_link(service: Service, request: Request, person: PersonNumber) -> Link:
     """A new link for somebody, in place of earlier ones: an invitation until their first login, else good for 15
     minutes."""
@@ -162,7 +161,7 @@ async def make_link(service: Service, request: Request, person: PersonNumber) ->
     return await _send(service, await _change(service, work))
 
 
-@route("POST", "/v1/people/{person}/role", "admin", anywhere=True)
+@route("POST", "/v1/people/{person}/role", "admin", stateless=True)
 async def change_role(service: Service, request: Request, person: PersonNumber, body: NewRole) -> Person:
     """Give somebody another role; it holds from their next request on."""
 
@@ -174,7 +173,7 @@ async def change_role(service: Service, request: Request, person: PersonNumber, 
     return await _change(service, work)
 
 
-@route("POST", "/v1/people/{person}/revoke", "admin", anywhere=True)
+@route("POST", "/v1/people/{person}/revoke", "admin", stateless=True)
 async def revoke_person(service: Service, request: Request, person: PersonNumber) -> Person:
     """Let somebody in no more: their sessions and links end at once, what they said stays."""
 
@@ -187,7 +186,7 @@ async def revoke_person(service: Service, request: Request, person: PersonNumber
     return found
 
 
-@route("POST", "/v1/people/{person}/restore", "admin", anywhere=True)
+@route("POST", "/v1/people/{person}/restore", "admin", stateless=True)
 async def restore_person(service: Service, request: Request, person: PersonNumber) -> Person:
     """Let somebody in again, with a new link."""
 
@@ -241,7 +240,7 @@ async def _send(service: Service, made: Link) -> Link:
 # --- pages -----------------------------------------------------------------------------------------------
 
 
-@route("GET", "/people", "admin", is_page=True, anywhere=True)
+@route("GET", "/people", "admin", is_page=True, stateless=True)
 async def people_page(service: Service, request: Request) -> Response:
     """The page on which people are invited, given roles and revoked."""
     return page(service, request, "people.html", roles=list(ROLES))
@@ -253,7 +252,7 @@ class Entrance(QueryString):
     key: str = ""
 
 
-@route("GET", "/enter", None, is_page=True, anywhere=True)
+@route("GET", "/enter", None, is_page=True, stateless=True)
 async def enter_page(service: Service, request: Request, query: Entrance) -> Response:
     """Where a link leads. It is used up by the button there, not by looking: programs look at links in messages."""
     try:
@@ -264,7 +263,7 @@ async def enter_page(service: Service, request: Request, query: Entrance) -> Res
     return page(service, request, "enter.html", user=None, person=person.name, key=query.key, error=None)
 
 
-@route("POST", "/enter", None, is_page=True, body_bytes=LOGIN_BYTES, anywhere=True)
+@route("POST", "/enter", None, is_page=True, body_bytes=LOGIN_BYTES, stateless=True)
 async def enter(service: Service, request: Request, body: bytes) -> Response:
     """Begin a session with a link."""
     key = dict(parse_qsl(body.decode("utf-8", "replace"))).get("key", "")

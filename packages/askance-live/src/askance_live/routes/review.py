@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from askance_live.engine.state import EngineState
 from askance_live.exchange.event_filter import EventFilter
-from askance_live.http.routing import Request, do_in_turn, route
+from askance_live.http.routing import Request, process_in_chunks, route
 from askance_live.http.schemas import ClassName, Name, RequestBody
-from askance_live.problems import Problem, attempt
+from askance_live.problems import Problem, result_or_problem
 from askance_live.questions.labels import class_of
 from askance_live.questions.review import Note, Order, ReviewedPage, add_note, close, correct, find_events
 from askance_live.routes.pages import page
@@ -71,7 +71,7 @@ class NewNote(RequestBody):
     text: Annotated[str, Meta(min_length=1, max_length=LONGEST_NOTE)]
 
 
-@route("GET", "/v1/review", "review", anywhere=True)
+@route("GET", "/v1/review", "review", stateless=True)
 async def review(service: Service, request: Request, query: ReviewQuery) -> ReviewedPage:
     """Events that were asked about or answered, by what they say, their labels, predictions, people, state and time."""
     state = service.engine.state
@@ -105,10 +105,10 @@ async def _each(service: Service, request: Request, events: list[Name], act: Any
     names = list(dict.fromkeys(event.value for event in events))
 
     def work(session: Session, state: EngineState, part: list[str]) -> list[Any]:
-        return [attempt(partial(act, session, state, request.user.name), name) for name in part]
+        return [result_or_problem(partial(act, session, state, request.user.name), name) for name in part]
 
     parts = [names[first : first + TOGETHER] for first in range(0, len(names), TOGETHER)]
-    outcomes = await do_in_turn(parts, lambda part: service.do(work, part))
+    outcomes = await process_in_chunks(parts, lambda part: service.do(work, part))
     items: list[dict[str, Any]] = [
         {"event": name, "status": outcome.status, "code": outcome.code, "detail": outcome.detail}
         if isinstance(outcome, Problem)
@@ -119,7 +119,7 @@ async def _each(service: Service, request: Request, events: list[Name], act: Any
     return {"items": items, "done": len(items) - errors, "errors": errors}
 
 
-@route("GET", "/review", "review", is_page=True, anywhere=True)
+@route("GET", "/review", "review", is_page=True, stateless=True)
 async def review_page(service: Service, request: Request) -> Response:
     """Where whoever leads looks through events."""
     return page(service, request, "review.html")

@@ -13,6 +13,7 @@ Row = tuple[Any, ...]
 
 PATIENCE = 10.0  # seconds for which a request waits for a store that is away, such as a server that restarts
 PAUSE = 0.2  # seconds between two tries
+KEYS_AT_ONCE = 500  # in one query; a store takes no more than some thousand values
 
 
 class StoreError(AskanceError, OSError):
@@ -68,12 +69,12 @@ class Session(ABC):
         row = self.one(sql, values)
         return row[0] if row else None
 
-    def select_in(self, sql: str, keys: Iterable[Any], chunk: int = 500) -> list[Row]:
+    def select_in(self, sql: str, keys: Iterable[Any]) -> list[Row]:
         """The rows of a query whose ``{}`` stands for a list of keys."""
         keys = list(keys)
         rows = []
-        for first in range(0, len(keys), chunk):
-            part = keys[first : first + chunk]
+        for first in range(0, len(keys), KEYS_AT_ONCE):
+            part = keys[first : first + KEYS_AT_ONCE]
             rows += self.all(sql.format(", ".join("?" * len(part))), part)
         return rows
 

@@ -134,8 +134,8 @@ class SettingsRow(NamedTuple):
     document: str
 
 
-class SchemeRow(NamedTuple):
-    """A row of ``schemes``: the classes and the kinds of fields from here on (``askance_live.engine.scheme``)."""
+class LabelSchemaRow(NamedTuple):
+    """A row of ``schemes``: the classes and the kinds of fields from here on (``askance_live.engine.label_schema``)."""
 
     seq: int
     document: str
@@ -309,7 +309,7 @@ TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
     "answers": AnswerRow,
     "learned": LearnedRow,
     "settings": SettingsRow,
-    "schemes": SchemeRow,
+    "schemes": LabelSchemaRow,
     "widened": WidenedRow,
     "quarantine": QuarantineRow,
     "notes": NoteRow,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from askance_live.problems import StartError, StoreExists, StoreInUse
+from askance_live.store import is_unfinished
 from askance_live.store.database import Database, Row, Session, StoreBusy, StoreError, StoreFull
-from askance_live.store.inspect import is_unfinished
 from askance_live.store.schema import migrate, stored_version
 
 PATIENCE = 5.0  # seconds to wait for another process that writes

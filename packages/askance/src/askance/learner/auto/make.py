@@ -27,7 +27,7 @@ NOVELTY = True  # a member that seeks it
 CENTRED = 800  # features at most: with as many, there are 50,000 events of 100 non-zeros a second
 ASKING: dict[str, Any] = {"unbiasing": 1.0, "rare_side": 0.5, "variety": 4.0}
 """The committee's parameters of asking (see ``asking`` and ``classes``). Whoever changes one of all these writes what
-it was into ``askance_live.engine.editions``, for the logs that began with it."""
+it was into ``askance_live.engine.preset_versions``, for the logs that began with it."""
 
 
 def settings_of_auto(common: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:

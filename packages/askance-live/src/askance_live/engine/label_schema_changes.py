@@ -20,9 +20,9 @@ from askance.errors import AskanceError, InvalidParameter
 from askance.plural import conjugate, format_count
 from askance_live.config import Config
 from askance_live.engine.checkpoints import fresh_learner
+from askance_live.engine.label_schema import NOT_YET, Label, LabelSchema
 from askance_live.engine.learner import Learner
 from askance_live.engine.replay import last_seq, replay
-from askance_live.engine.scheme import NOT_YET, Label, Scheme
 from askance_live.problems import Problem
 from askance_live.questions.states import AnswerState, AskState, one_of
 from askance_live.store.database import Session, StoreError
@@ -38,7 +38,7 @@ IN_PLAY = one_of((AskState.OPEN, AskState.LEASED, AskState.PARKED))
 
 
 @dataclass(frozen=True)
-class SchemeChange:
+class LabelSchemaChange:
     """What is to be changed."""
 
     add: tuple[str, ...] = ()
@@ -79,15 +79,15 @@ class Effects(NamedTuple):
         return "; it ".join(self.sentences) + "."
 
 
-def apply_change(scheme: Scheme, change: SchemeChange) -> Scheme:
+def apply_change(label_schema: LabelSchema, change: LabelSchemaChange) -> LabelSchema:
     """The scheme after a change; a Problem says what cannot be."""
-    labels = list(scheme.labels)
+    labels = list(label_schema.labels)
     named = [*change.add, *change.rename, *change.retire, *change.restore]
     if twice := next((label for label in named if label not in change.rename and named.count(label) > 1), None):
         raise Problem("invalid", f"{twice!r} occurs twice; change one thing of a class at a time.")
     for label in change.add:
         _check_word(label, "a class")
-        if (place := scheme.find(label)) is not None:
+        if (place := label_schema.find(label)) is not None:
             hint = "; restore it instead" if labels[place].retired else ""
             raise Problem("name_taken", f"there is a class {label!r} already{hint}.")
         labels.append(Label(label, added=True))
@@ -95,11 +95,11 @@ def apply_change(scheme: Scheme, change: SchemeChange) -> Scheme:
         *((label, True) for label in change.retire),
         *((label, False) for label in change.restore),
     ]:
-        place = _place_of(scheme, label)
+        place = _place_of(label_schema, label)
         if labels[place].retired == is_retired:
             raise Problem("invalid", f"the class {label!r} is {'retired already' if is_retired else 'not retired'}.")
         labels[place] = labels[place]._replace(retired=is_retired)
-    after = replace(scheme, labels=tuple(labels))
+    after = replace(label_schema, labels=tuple(labels))
     for label, name in change.rename.items():
         place = _place_of(after, label)
         _check_word(name, "a name")
@@ -111,7 +111,7 @@ def apply_change(scheme: Scheme, change: SchemeChange) -> Scheme:
         raise Problem("name_taken", f"two classes would be shown as {double!r}; choose another name.")
     if len(labels) > MOST_LABELS:
         raise Problem("invalid", f"a stream has at most {MOST_LABELS:,} classes, the retired ones among them.")
-    return replace(after, labels=tuple(labels), fields=_apply_kinds(scheme.fields, change.fields))
+    return replace(after, labels=tuple(labels), fields=_apply_kinds(label_schema.fields, change.fields))
 
 
 def _apply_kinds(fields: Mapping[str, str], change: Mapping[str, str | None]) -> dict[str, str]:
@@ -127,10 +127,10 @@ def _apply_kinds(fields: Mapping[str, str], change: Mapping[str, str | None]) ->
         raise Problem("invalid", str(error)) from None
 
 
-def _place_of(scheme: Scheme, label: str) -> int:
-    place = scheme.find(label)
+def _place_of(label_schema: LabelSchema, label: str) -> int:
+    place = label_schema.find(label)
     if place is None:
-        known = ", ".join(known.label for known in scheme.labels[:20])
+        known = ", ".join(known.label for known in label_schema.labels[:20])
         raise Problem("unknown_label", f"there is no class {label[:40]!r}; there are: {known}.", field="label")
     return place
 
@@ -145,8 +145,10 @@ def _check_word(word: str, what: str) -> None:
 # --- what it does --------------------------------------------------------------------------------------------
 
 
-def find_effects(session: Session, config: Config, before: Scheme, after: Scheme, estimates: bool = True) -> Effects:
-    """What it does to go from one scheme to another; ``config`` is that of now, with the store's own classes.
+def find_effects(
+    session: Session, config: Config, before: LabelSchema, after: LabelSchema, estimates: bool = True
+) -> Effects:
+    """What it does to go from one label schema to another; ``config`` is that of now, with the store's own classes.
 
     How long that takes is told where it ``estimates``, for which some of the log is played, and may be compiled before.
     """
@@ -183,7 +185,7 @@ def count_learned(session: Session) -> dict[int, int]:
     return dict(session.all(LEARNED))
 
 
-def _of_labels(session: Session, before: Scheme, after: Scheme) -> list[str]:
+def _of_labels(session: Session, before: LabelSchema, after: LabelSchema) -> list[str]:
     answers = count_learned(session)
     events = int(session.value("SELECT count(*) FROM events") or 0)
     waiting = int(session.value(f"SELECT count(*) FROM asks WHERE state IN {IN_PLAY}") or 0)
@@ -217,7 +219,7 @@ def _of_labels(session: Session, before: Scheme, after: Scheme) -> list[str]:
     return sentences
 
 
-def _of_fields(session: Session, before: Scheme, after: Scheme) -> list[str]:
+def _of_fields(session: Session, before: LabelSchema, after: LabelSchema) -> list[str]:
     changed = [
         name for name in sorted({*before.fields, *after.fields}) if before.fields.get(name) != after.fields.get(name)
     ]
@@ -286,9 +288,9 @@ def _duration(seconds: float) -> str:
 # --- how it is done ------------------------------------------------------------------------------------------
 
 
-def make_learner(session: Session, config: Config, scheme: Scheme) -> Learner:
-    """A model of a scheme that is to come, which knows nothing yet."""
-    model = replace(scheme, since=NOT_YET).settings_of(config.model)
+def make_learner(session: Session, config: Config, label_schema: LabelSchema) -> Learner:
+    """A model of a label schema that is to come, which knows nothing yet."""
+    model = replace(label_schema, since=NOT_YET).settings_of(config.model)
     try:
         return fresh_learner(session, replace(config, model=model))
     except StoreError:

@@ -87,7 +87,7 @@ class PinnedConnection(http.client.HTTPConnection):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
 
-class Courier(threading.Thread):
+class WebhookSender(threading.Thread):
     """Brings the messages of one webhook, one after the other."""
 
     def __init__(self, hook: Webhook, engine: Engine) -> None:

@@ -1,17 +1,17 @@
 """The classes of a stream and the kinds that its fields were given, as they are by now.
 
 Settings say what they are at first. Whoever leads the stream may change them while it runs
-(``askance_live.engine.scheme_changes``); then the log says what holds, and since which entry. A label keeps its place
-for ever, since predictions and answers are stored by places:
+(``askance_live.engine.label_schema_changes``); then the log says what holds, and since which entry. A label keeps its
+place for ever, since predictions and answers are stored by places:
 
     place    0      1      2
     label    ham    spam   phishing       added later
     name     Ham    Spam   Phishing       what people see; programs use the label
     retired  no     yes    no             no longer offered nor predicted; what was said with it stays
 
-The model is a function of the last scheme and of the whole log:
+The model is a function of the last label schema and of the whole log:
 
-    model = f(settings, scheme, log[1..n])
+    model = f(settings, label schema, log[1..n])
 
 so that a change of classes or kinds makes it anew. What was said of earlier events stays as it was said.
 """
@@ -28,11 +28,11 @@ from askance_live.engine.label_space import LabelSpace
 from askance_live.problems import StartError
 from askance_live.store.database import Session
 from askance_live.store.rows import Query
-from askance_live.store.schema import SchemeRow
+from askance_live.store.schema import LabelSchemaRow
 
-NEWEST = Query(SchemeRow, "schemes", "ORDER BY seq DESC LIMIT 1")
+NEWEST = Query(LabelSchemaRow, "schemes", "ORDER BY seq DESC LIMIT 1")
 NOT_YET = 1 << 62
-"""An entry of the log that is still to come: the scheme of a change that is not made yet."""
+"""An entry of the log that is still to come: the label schema of a change that is not made yet."""
 
 
 class Label(NamedTuple):
@@ -53,7 +53,7 @@ class Label(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scheme:
+class LabelSchema:
     """The labels by their places, and the kinds that were given to fields."""
 
     labels: tuple[Label, ...]
@@ -88,7 +88,7 @@ class Scheme:
         return [label for label in wanted if label in classes] + [label for label in classes if label not in wanted]
 
     def settings_of(self, model: ModelSettings) -> ModelSettings:
-        """The settings of a model of this scheme, from those of one of another."""
+        """The settings of a model of this label schema, from those of one of another."""
         classes, labels = sorted(self.classes), [label.label for label in self.labels]
         bits = model.hash_bits
         if bits == default_hash_bits(model.algorithm, len(model.classes)):
@@ -98,7 +98,7 @@ class Scheme:
             added=[label.label for label in self.labels if label.added], since=self.since, hash_bits=bits,
         )  # fmt: skip
 
-    def makes_same_model(self, other: Scheme) -> bool:
+    def makes_same_model(self, other: LabelSchema) -> bool:
         """Whether a model of one is a model of the other, too."""
         return [label._replace(name="") for label in self.labels] == [
             label._replace(name="") for label in other.labels
@@ -110,43 +110,43 @@ class Scheme:
         return json.dumps({"labels": labels, "fields": self.fields, "since": self.since}, sort_keys=True)
 
     @classmethod
-    def from_document(cls, text: str, seq: int) -> Scheme:
+    def from_document(cls, text: str, seq: int) -> LabelSchema:
         kept: dict[str, Any] = json.loads(text)
         return cls(tuple(Label(**label) for label in kept["labels"]), kept["fields"], kept["since"], seq)
 
 
-def first_scheme(model: ModelSettings) -> Scheme:
+def first_label_schema(model: ModelSettings) -> LabelSchema:
     """What settings say."""
-    return Scheme(tuple(Label(label) for label in model.places), dict(model.fields))
+    return LabelSchema(tuple(Label(label) for label in model.places), dict(model.fields))
 
 
-def stored_scheme(session: Session, model: ModelSettings) -> Scheme:
+def stored_label_schema(session: Session, model: ModelSettings) -> LabelSchema:
     """What holds by now: the log's last word, or the stored settings of the model."""
     found = NEWEST.one(session)
     if found is None:
-        return first_scheme(model)
+        return first_label_schema(model)
     try:
-        return Scheme.from_document(found.document, int(found.seq))
+        return LabelSchema.from_document(found.document, int(found.seq))
     except (TypeError, ValueError, LookupError):
         raise StartError(
             f"the classes at {found.seq} of the log cannot be read; restore a backup with 'askance restore'."
         ) from None
 
 
-class SchemeState:
+class LabelSchemaState:
     """What a process knows of the classes, to read and to show what is stored by places."""
 
-    def use_scheme(self, config: Config, scheme: Scheme) -> None:
+    def use_label_schema(self, config: Config, label_schema: LabelSchema) -> None:
         """These are the classes and kinds of fields, and the settings with them."""
-        self.config, self.scheme = config, scheme
-        self.classes = [label.label for label in scheme.labels]
+        self.config, self.label_schema = config, label_schema
+        self.classes = [label.label for label in label_schema.labels]
         """Every label by its place, the retired ones among them."""
         self.place_of = {label: place for place, label in enumerate(self.classes)}
-        self.offered = sorted(self.place_of[label] for label in scheme.classes)
+        self.offered = sorted(self.place_of[label] for label in label_schema.classes)
         """The places of those that people may choose and the model predicts."""
-        self.names = [label.shown for label in scheme.labels]
+        self.names = [label.shown for label in label_schema.labels]
         """What people see of them, by place."""
-        self.shown = [*config.classes, *scheme.retired]
+        self.shown = [*config.classes, *label_schema.retired]
         """All labels in the order of the pages."""
         self.labels: LabelSpace = config.labels
         """What labels are."""
