@@ -81,8 +81,8 @@ def value_range(drawn: list[CandidateCurve], references: list[Line], metric: str
     low, high = float(edges.min()), float(edges.max())
     room = max(high - low, 1e-3 * max(1.0, abs(high)))
     low, high = low - 0.04 * room, high + 0.04 * room
-    high = min(high, metric_of(metric).largest + 0.02 * room)
-    return max(0.0, low), high
+    known = metric_of(metric)
+    return max(known.smallest, low), min(high, known.largest + 0.02 * room)
 
 
 def name_of(metric: str) -> str:

@@ -85,7 +85,7 @@ def _of_all_labels(metric: str, best: dict[float, Line], passive: Line) -> str:
     full = passive.mean
     for target in sorted(best):
         line = best[target]
-        is_near = line.mean <= 1.05 * full if metric_of(metric).lower_is_better else line.mean >= 0.95 * full
+        is_near = _beats(line.mean, full - 0.05 * metric_of(metric).sign * abs(full), metric)
         if is_near:
             verdict = "equals or beats" if _beats(line.mean, full, metric) else "comes within 5 % of"
             return (

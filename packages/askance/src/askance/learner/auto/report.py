@@ -132,7 +132,7 @@ def describe_estimate(quality: Quality, name: str) -> str:
     """
     about, told = quality.scope(name), quality.telling(name)
     value, low, high = told[name]
-    if told[name].is_too_wide:
+    if told.as_share(name).is_too_wide:
         found = f"[{low:.1%}, {high:.1%}], {told.rarest}"
         return f"{about}: too early to say {found}; labels bought at random (explore) tell more"
     return f"{about} {value:.1%} [{low:.1%}, {high:.1%}]"
