@@ -262,7 +262,7 @@ def check_can_be_written(options: argparse.Namespace) -> None:
         if Path(options.report).suffix.lower() != ".html":
             raise InvalidParameter(f"the report {options.report!r} must end in .html.")
     if options.plot:
-        from askance.compare.plots import need_matplotlib
+        from askance.compare.charts import need_matplotlib
 
         need_matplotlib()
 
