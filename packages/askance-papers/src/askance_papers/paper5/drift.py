@@ -18,7 +18,7 @@ from askance.compare.search import FoundScale, find_scales, scale_parameter_of
 from askance.compare.table import digest_data
 from askance.data.datasets import Dataset
 from askance.evaluate.metrics import summarise
-from askance.evaluate.metrics.ranking import area
+from askance.evaluate.metrics.scores import area
 from askance.learner.make import make
 from askance_papers.reproduce import Context, prepare
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from askance.compare.progress import SweepProgress
 from askance.compare.search import scale_parameter_of
-from askance_papers.expected import read_expected
-from askance_papers.outcome import Cell
+from askance_papers.outcome import Cell, read_expected
 from askance_papers.paper5.drift import METRICS, TENTHS, EvaluatedStream, PlayCache, scales, stream_of
 from askance_papers.reproduce import Context
 

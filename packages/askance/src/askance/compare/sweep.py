@@ -18,12 +18,11 @@ from askance.compare.play import Conditions
 from askance.compare.progress import PlayCosts, SweepProgress
 from askance.compare.results import Results, TunedSetting
 from askance.compare.results_cache import ResultsCache, ResultsFile
-from askance.compare.scheduler import Scheduler
+from askance.compare.scheduler import Scheduler, WorkerPool
 from askance.compare.search import TOLERANCE
 from askance.compare.table import Table
 from askance.compare.tuning import Rules, Tuning, mean
 from askance.compare.twins import preset_of
-from askance.compare.worker_pool import WorkerPool
 from askance.engines import make_engine
 from askance.errors import InvalidParameter
 from askance.evaluate.metrics.objectives import USUAL_METRIC, describe_objectives, objective_for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from askance.evaluate.metrics.ranking import area
+from askance.evaluate.metrics.scores import area
 
 EXACT_EVENTS = 1 << 16  # up to so many events every score is kept
 DROPPED_BITS = 14  # of a float32: scores whose ratio is nearer to 1 than 1/512 then count as equal

@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 from askance.evaluate.metrics import label_sets
 from askance.evaluate.metrics.arrays import Flags, Numbers
 from askance.evaluate.metrics.counts import Counts, PerClass, macro
-from askance.evaluate.metrics.probability import expected_calibration_error, mean_surprise, total_loss
-from askance.evaluate.metrics.ranking import area
+from askance.evaluate.metrics.scores import area, expected_calibration_error, mean_surprise, total_loss
 
 
 class Weights(NamedTuple):

@@ -11,8 +11,8 @@ from askance.errors import InvalidParameter
 from askance.evaluate.costs import cost_matrix
 from askance.evaluate.metrics.arrays import Labels, column, numbers, share
 from askance.evaluate.metrics.counts import PerClass, class_index, cross, labels_used, query_ratio
-from askance.evaluate.metrics.probability import probabilities
 from askance.evaluate.metrics.register import METRICS, Metric, Weights
+from askance.evaluate.metrics.scores import probabilities
 
 Values = dict[str, float | int]
 

@@ -5,13 +5,13 @@ by group (predicted class and ask bin): a group with n events without an answer 
 
     C_kj += answers of class k + n q_k,        q_k = (weight of the answers of class k) / (weight of all)
 
-(see ``stratum_weights``). A metric f is a function of the right predictions C_kk and the row sums R_k; the column sums
+(see ``strata``). A metric f is a function of the right predictions C_kk and the row sums R_k; the column sums
 are known. So it changes with each cell by
 
     z_kj = df / dC_kj = [k = j] df / dC_kk + df / dR_k
 
 which is measured: f is computed once more with each of these numbers a little larger, and a little smaller. The
-interval comes from this first-order change. Ask bins are joined (see ``joint``). A group with m answers varies by
+interval comes from this first-order change. Ask bins are joined (see ``unanswered``). A group with m answers varies by
 
     (n^2 / (m - 1) + n) Var(z)        under (m q_k + mix_k) / (m + 1): one answer of the column's own mix added
 
@@ -32,12 +32,10 @@ import numpy as np
 from askance.evaluate.metrics.arrays import Numbers, divide
 from askance.evaluate.metrics.counts import PerClass
 from askance.evaluate.metrics.register import Metric, Weights
-from askance.evaluate.quality.ask_bins import ASK_BINS, NEVER, SQUARE_UNIT, UNIT
-from askance.evaluate.quality.joint import join_bins
+from askance.evaluate.quality.bins import ASK_BINS, NEVER, SQUARE_UNIT, UNIT
 from askance.evaluate.quality.result import Estimate
-from askance.evaluate.quality.stratum_counts import StratumCounts
-from askance.evaluate.quality.stratum_weights import StratumWeights
-from askance.evaluate.quality.unanswered import normal_quantile
+from askance.evaluate.quality.strata import StratumCounts, StratumWeights
+from askance.evaluate.quality.unanswered import join_bins, normal_quantile
 
 FEW = 10  # answers of a class; with fewer, first-order changes are not enough
 STEP = 1e-6  # of a count, for slopes
@@ -45,7 +43,7 @@ STEP = 1e-6  # of a count, for slopes
 
 def join_cells(counts: StratumCounts) -> tuple[Numbers, Numbers, Numbers]:
     """Answers and their unasked weights per true class, ``[class, column, group]``, and N, k, m, O and the squares per
-    column and group. Groups are ask bins joined (see ``joint``). Events that stay open are the last group."""
+    column and group. Groups are ask bins joined (see ``unanswered``). Events that stay open are the last group."""
     unit = 2.0 ** np.arange(ASK_BINS)
     unasked, squares = counts.unasked * (unit / UNIT), counts.squares.sum(axis=0) * (unit * unit / SQUARE_UNIT)
     known = np.stack([counts.events, counts.asked, counts.answered.sum(axis=0), unasked.sum(axis=0), squares])

@@ -10,16 +10,17 @@ import numpy as np
 
 from askance.errors import InvalidParameter
 from askance.evaluate.metrics.arrays import Numbers, is_number, share
-from askance.evaluate.metrics.probability import CALIBRATION_BINS
 from askance.evaluate.metrics.register import Metric, Weights, estimated
+from askance.evaluate.metrics.scores import CALIBRATION_BINS
 from askance.evaluate.metrics.summary import position_of
 from askance.evaluate.quality import scored
 from askance.evaluate.quality.anytime import ConfidenceSequence, rectangle
-from askance.evaluate.quality.ask_bins import ASK_BINS, NEVER
 from askance.evaluate.quality.bins import (
+    ASK_BINS,
     BINS_PER_EXPONENT,
     BINS_PER_SIDE,
     LOWEST_TOP,
+    NEVER,
     SCORE_BINS,
     Integers,
     score_bin,
@@ -37,7 +38,7 @@ from askance.evaluate.quality.mistakes import (
     without_events,
 )
 from askance.evaluate.quality.result import Estimate, Quality
-from askance.evaluate.quality.stratum_counts import StratumCounts
+from askance.evaluate.quality.strata import StratumCounts
 from askance.evaluate.quality.unanswered import normal_quantile
 
 PROBABILITY_UNIT = 1 << 30

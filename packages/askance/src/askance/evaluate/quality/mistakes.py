@@ -23,12 +23,17 @@ import numpy as np
 from askance.evaluate.metrics.arrays import Numbers, divide
 from askance.evaluate.metrics.counts import Counts
 from askance.evaluate.metrics.register import Metric, Weights
-from askance.evaluate.quality.ask_bins import SQUARE_UNIT, UNIT
-from askance.evaluate.quality.joint import Strata, mistakes_by_column, mistakes_of_all
+from askance.evaluate.quality.bins import SQUARE_UNIT, UNIT
 from askance.evaluate.quality.result import Estimate
-from askance.evaluate.quality.stratum_counts import StratumCounts
-from askance.evaluate.quality.stratum_weights import StratumWeights
-from askance.evaluate.quality.unanswered import UnansweredMistakes, combine_intervals, estimate_unanswered
+from askance.evaluate.quality.strata import StratumCounts, StratumWeights
+from askance.evaluate.quality.unanswered import (
+    Strata,
+    UnansweredMistakes,
+    combine_intervals,
+    estimate_unanswered,
+    mistakes_by_column,
+    mistakes_of_all,
+)
 
 UNKNOWN = Estimate(nan, 0.0, 1.0)
 """Of a share of which nothing is known."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance.evaluate.quality.ask_bins import ASK_BINS
+from askance.evaluate.quality.bins import ASK_BINS
 from askance.evaluate.quality.ledger import EstimateSettings, Ledger
 from askance.evaluate.quality.result import Quality
 from askance.learner.auto.layout import view_counts, view_head, view_member, view_report_counts
