@@ -6,9 +6,9 @@ import dataclasses
 from html import escape
 
 from askance.compare.curves import name_of, number, target_name
+from askance.compare.random_baseline import is_committee, preset_of, random_baseline_of
 from askance.compare.results import Results, TunedSetting
 from askance.compare.statistics import LEVEL, Line, holm, lines, p_value
-from askance.compare.twins import is_committee, preset_of, twin_of
 from askance.evaluate.metrics.format import in_percent
 from askance.evaluate.metrics.objectives import describe_objectives, objective_for
 from askance.evaluate.metrics.register import Weights, metric_of
@@ -28,7 +28,7 @@ def findings(results: Results, dataset: str, metric: str | None = None) -> list[
 
 
 def _objectives(results: Results, dataset: str, metric: str) -> list[str]:
-    """Whether the metric is what ``auto`` and its twin optimize."""
+    """Whether the metric is what ``auto`` and its random baseline optimize."""
     about = results.about(dataset)
     classes, weights = about.get("classes", []), Weights(about.get("alpha_p", 0.5), about.get("c_p", 0.9))
     positive = classes.index(about["positive"]) if about.get("positive") is not None else None
@@ -100,21 +100,21 @@ def _of_all_labels(metric: str, best: dict[float, Line], passive: Line) -> str:
 
 
 def _saving(results: Results, metric: str, contest: list[Line], best: dict[float, Line]) -> str:
-    """What the best one's twin, which asks at random, reaches with as many labels and with more.
+    """What the best one's random baseline reaches with as many labels and with more.
 
-    Nothing is said of a winner whose twin did not play: beside another learner, the learners would be compared. Nor is
-    anything said unless the twin with as many labels is significantly worse. The first of several targets where it is
-    is told of, so the tests at all of them count in the correction.
+    Nothing is said of a winner whose random baseline did not run, for beside another one the learners would be compared,
+    nor unless the baseline with as many labels is significantly worse. The first of several targets where it is is told
+    of, so the tests at all of them count in the correction.
     """
-    twins = {}
+    baselines = {}
     for winner in (best[target] for target in sorted(best)):
-        random = [line for line in contest if _is_twin(_choice(results, line), _choice(results, winner))]
+        random = [line for line in contest if _is_random_baseline(_choice(results, line), _choice(results, winner))]
         random = sorted((line for line in random if line.mean == line.mean), key=lambda line: line.labels)
         as_many = next((line for line in random if line.labels * MIN_DIFFERENCE > winner.labels), None)
         if as_many is not None and winner.plays > 1:  # one permutation says nothing of chance
-            twins[winner] = as_many, [line for line in random if line.candidate == as_many.candidate]
-    worse = _significantly_worse(results, metric, [(as_many, winner) for winner, (as_many, _) in twins.items()])
-    for winner, (as_many, random) in twins.items():
+            baselines[winner] = as_many, [line for line in random if line.candidate == as_many.candidate]
+    worse = _significantly_worse(results, metric, [(as_many, winner) for winner, (as_many, _) in baselines.items()])
+    for winner, (as_many, random) in baselines.items():
         enough = next((line for line in random if _reaches(line, winner, metric)), None)
         if (as_many, winner) not in worse or (enough is not None and enough.labels <= as_many.labels):
             continue
@@ -149,9 +149,9 @@ def _choice(results: Results, line: Line) -> TunedSetting:
     return choice
 
 
-def _is_twin(choice: TunedSetting, other: TunedSetting) -> bool:
+def _is_random_baseline(choice: TunedSetting, other: TunedSetting) -> bool:
     """Whether one learns as the other does and asks at random: each with its best parameters, or both with the same."""
-    if choice.algorithm != twin_of(other.algorithm):
+    if choice.algorithm != random_baseline_of(other.algorithm):
         return False
     letters = {field.name for field in dataclasses.fields(preset_of(other.algorithm).update)}
     own, others = ({name: value for name, value in c.parameters.items() if name in letters} for c in (choice, other))
