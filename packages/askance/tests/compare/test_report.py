@@ -11,10 +11,11 @@ from tests.compare.streams import blobs
 
 from askance.compare import Candidate, Results, Sweep
 from askance.compare.charts import DARK, LIGHT, nice_ticks, separate_labels
-from askance.compare.curves import chart_of, number, styles
+from askance.compare.curves import chart_of, styles
 from askance.compare.findings import findings
 from askance.compare.report import report, save_report
 from askance.compare.statistics import lines, p_value
+from askance.evaluate.metrics.format import in_digits
 
 VOID = {"meta", "br", "path", "line", "circle", "link", "img"}
 
@@ -271,7 +272,7 @@ def test_what_a_sentence_claims_follows_from_the_numbers_it_shows(case):
     if everything is not None:
         add_all_labels(results, metric, everything)
     shown = {
-        (line.candidate, round(line.labels)): (1 if metric == "f1" else -1) * read(number(line.mean))
+        (line.candidate, round(line.labels)): (1 if metric == "f1" else -1) * read(in_digits(line.mean))
         for line in lines(results, metric, "d")
     }
     of_random = {labels: value for (name, labels), value in shown.items() if name == "R"}

@@ -108,9 +108,4 @@ def mean_ranks_left_out(results: Results, rankings: Sequence[Ranking]) -> str:
 def mean_and_deviation(line: Line) -> str:
     """A mean with its standard deviation, if there is more than one play to have one."""
     deviation = f"{line.std:.3f}" if abs(line.mean) < 10 else f"{line.std:,.0f}"
-    return f"{number(line.mean)} ± {deviation}" if line.plays > 1 else number(line.mean)
-
-
-def number(value: float) -> str:
-    """A metric's value with as many digits as are worth reading."""
-    return in_digits(value)
+    return f"{in_digits(line.mean)} ± {deviation}" if line.plays > 1 else in_digits(line.mean)

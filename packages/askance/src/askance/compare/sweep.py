@@ -166,7 +166,7 @@ class Sweep:
                 )
 
     def describe_objectives(self) -> list[str]:
-        """Whether ``auto`` and its random baseline optimize the metric, in sentences; empty if they do not take part."""
+        """Whether ``auto`` and its random baseline optimize the metric, in sentences; empty if neither takes part."""
         committees = {one.label: one.fixed for one in self.candidates if one.is_auto and one.letters <= set(one.fixed)}
         return describe_objectives(self.rules.metric, self.objective, committees)
 
