@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from askance.metrics.ranking import area
 
 import askance
+from askance.evaluate.metrics.scores import area
 from benchmarks.measure import versions
 from benchmarks.streams import DataMissingError, data_file
 

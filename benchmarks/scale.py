@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 import askance
 import askance.learner.engine
 from askance.budgets import Rate
-from askance.compare import Sweep, worker_pool
+from askance.compare import Sweep, scheduler
 from askance.compare.play import warm_up
 from askance.engines import make_engine
 from askance.learner import delayed_updates
@@ -59,7 +59,7 @@ def efficiency(sweep: Sweep, workers: int, engine: str) -> tuple[float, float]:
     """E and T of one sweep, from its first play on: what starting takes is told in the text."""
     spent: list[float] = []
     began: list[float] = []
-    take = worker_pool.WorkerPool.play
+    take = scheduler.WorkerPool.play
 
     def count(self: Any, plays: list[Any]) -> Any:
         if self._shared is None:
@@ -69,19 +69,19 @@ def efficiency(sweep: Sweep, workers: int, engine: str) -> tuple[float, float]:
         future.add_done_callback(lambda done: spent.extend(result["cost_seconds"] for result in done.result()))
         return future
 
-    worker_pool.WorkerPool.play = count  # type: ignore[method-assign]
+    scheduler.WorkerPool.play = count  # type: ignore[method-assign]
     try:
         sweep.run(workers=workers, engine=engine)
         elapsed = time.perf_counter() - began[0]
     finally:
-        worker_pool.WorkerPool.play = take  # type: ignore[method-assign]
+        scheduler.WorkerPool.play = take  # type: ignore[method-assign]
     return sum(spent) / (workers * elapsed), elapsed
 
 
 def measure_engines(engines: list[str], plays: int, workers: list[int], asleep: bool) -> None:
-    worker_pool.WORTH_STARTING = -1.0
+    scheduler.WORTH_STARTING = -1.0
     if asleep:
-        worker_pool.play_shared = sleep_plays
+        scheduler.play_shared = sleep_plays
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=500 if asleep else 20_000)
     X = rng.normal(size=(2, 60))[y] + 4.0 * rng.normal(size=(len(y), 60))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import askance
-from askance.compare.twins import build
+from askance.compare.random_baseline import build
 
 ROOT = Path(__file__).parents[2]
 PICTURE = Path(__file__).with_name("first-stream.svg")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import askance
-from askance.compare.twins import twin_of
+from askance.compare.random_baseline import random_baseline_of
 from askance.learner.presets import PAPERS, PRESETS, Preset, key_of
 from site_parts import pictures
 from site_parts.families import FAMILIES, Family
@@ -100,7 +100,7 @@ def display(lines: tuple[str, ...]) -> list[str]:
 
 
 def twin_line(row: Preset) -> list[str]:
-    twin = twin_of(row.name)
+    twin = random_baseline_of(row.name)
     if twin is None:
         return []
     shown = f"[{twin}]({page_name(own)}.md)" if (own := named(twin)) else f"`{twin}`, a name for `askance compare`"

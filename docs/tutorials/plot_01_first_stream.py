@@ -38,7 +38,7 @@ print(askance.quality.estimate(trace).accuracy)
 import matplotlib.pyplot as plt
 import numpy as np
 
-from askance.compare.twins import build
+from askance.compare.random_baseline import build
 
 baseline = build("auto-random", budget=0.03, objective="accuracy", random_state=0).run(stream.X, stream.labels)
 

@@ -10,8 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from askance_papers.catalogue import experiments, find
-    from askance_papers.experiment import Claim, Experiment, Setting
+    from askance_papers.experiment import Claim, Experiment, Setting, experiments, find
     from askance_papers.outcome import Cell, Outcome
     from askance_papers.reproduce import run
 
@@ -25,8 +24,8 @@ _LAZY_IMPORTS = {
     "Experiment": "experiment",
     "Outcome": "outcome",
     "Setting": "experiment",
-    "experiments": "catalogue",
-    "find": "catalogue",
+    "experiments": "experiment",
+    "find": "experiment",
     "run": "reproduce",
 }
 

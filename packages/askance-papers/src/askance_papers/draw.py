@@ -5,19 +5,29 @@ Needs matplotlib, the extra ``plots``.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from askance.compare.curves import LIGHT, MARKERS
-from askance.compare.plots import INK, LOOK, SHAPES, need_matplotlib
+from askance.compare.charts import (
+    INK,
+    LOOK,
+    SHAPES,
+    Series,
+    Style,
+    draw_legend,
+    draw_series,
+    figure_of_panels,
+    need_matplotlib,
+    save_figure,
+    spreads_widely,
+)
 from askance_papers.experiment import Experiment
 from askance_papers.outcome import Cell, Compared, Outcome
 
-WIDE = 6.0  # from which ratio of largest to smallest on an axis is logarithmic
 LINEAR = ("events", "α_n", "share of the stream")
+HOLLOW: Any = {"linestyle": "", "markersize": 8.0, "markerfacecolor": "none"}
 SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -28,79 +38,48 @@ def draw(outcome: Outcome, folder: Path) -> list[Path]:
     for metric in dict.fromkeys(cell.metric for cell in outcome.cells if not cell.metric.startswith("query_ratio")):
         with mpl.rc_context(LOOK):
             figure = _biases(outcome, metric) if outcome.experiment.key == "paper4-fig5" else _curves(outcome, metric)
-            for ending in ("png", "svg"):
-                name = metric.replace("%", "").replace(" ", "-")
-                path = folder / f"{outcome.experiment.key}-{name}.{ending}"
-                metadata: Any = {"Date": None} if ending == "svg" else None
-                figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
-                paths.append(path)
+        for ending in ("png", "svg"):
+            name = metric.replace("%", "").replace(" ", "-")
+            paths.append(folder / f"{outcome.experiment.key}-{name}.{ending}")
+            save_figure(figure, paths[-1], dpi=160)
     return paths
 
 
-def _panels(outcome: Outcome, metric: str) -> tuple[Any, dict[str, Any], Any]:
-    from matplotlib.figure import Figure
-
-    datasets = list(dict.fromkeys(cell.dataset for cell in outcome.cells if cell.metric == metric))
-    columns = min(3, len(datasets))
-    rows = math.ceil(len(datasets) / columns)
-    size = (7.4, 4.6) if len(datasets) == 1 else (4.1 * columns, 3.2 * rows + 0.6)
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for panel in panels[len(datasets) :]:
-        panel.axis("off")
-    for panel, dataset in zip(panels, datasets, strict=False):
-        panel.set_title(dataset, loc="left", fontsize=10.5, color=INK, fontweight="bold")
-    figure.suptitle(f"{outcome.experiment.key}: {outcome.experiment.title}", fontsize=10.5, color=INK)
-    return figure, dict(zip(datasets, panels, strict=False)), panels[len(datasets) :]
-
-
 def _curves(outcome: Outcome, metric: str) -> Any:
-    figure, panels, free = _panels(outcome, metric)
+    from matplotlib.lines import Line2D
+
     compared = [one for one in outcome.compare_cells() if one.cell.metric == metric]
+    datasets = list(dict.fromkeys(one.cell.dataset for one in compared))
     algorithms = list(dict.fromkeys(one.cell.algorithm for one in compared))
-    for dataset, panel in panels.items():
+    figure, panels, free = figure_of_panels(datasets, title=_title(outcome))
+    for dataset, panel in zip(datasets, panels, strict=True):
         here = [one for one in compared if one.cell.dataset == dataset]
         for number, algorithm in enumerate(algorithms):
-            _curve(panel, [one for one in here if one.cell.algorithm == algorithm], number)
+            _curve(panel, [one for one in here if one.cell.algorithm == algorithm], Style(number, is_dashed=False))
         _axis(panel, [one.cell for one in here], outcome.experiment)
     figure.supxlabel(outcome.experiment.x_axis, fontsize=9.5, color=INK)
     figure.supylabel(metric, fontsize=9.5, color=INK)
-    handles: dict[str, Any] = {}
-    for panel in panels.values():
-        for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
-            handles.setdefault(name, handle)
-    if any(one.printed for one in compared):
-        handles["hollow: the paper"] = _hollow()
-    if len(free):
-        free[0].legend(handles.values(), handles.keys(), loc="center", frameon=False, fontsize=8.5)
-    else:
-        figure.legend(handles.values(), handles.keys(), loc="outside right center", frameon=False, fontsize=8.5)
+    paper = Line2D([], [], color=INK, **HOLLOW, marker="o") if any(one.printed for one in compared) else None
+    more = {"hollow: the paper": paper} if paper else {}
+    draw_legend(figure, panels, free, "right center", 1, **more)
     return figure
 
 
-def _hollow() -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=INK, marker="o", linestyle="", markersize=8.0, markerfacecolor="none")
+def _title(outcome: Outcome) -> str:
+    return f"{outcome.experiment.key}: {outcome.experiment.title}"
 
 
-def _curve(panel: Any, compared: list[Compared], number: int) -> None:
+def _curve(panel: Any, compared: list[Compared], style: Style) -> None:
     """One algorithm: what was measured, and hollow points for what is printed."""
     compared = sorted(compared, key=lambda one: one.cell.x)
     if not compared:
         return
     cells = [one.cell for one in compared]
-    colour = LIGHT[number % len(LIGHT)]
-    x = np.array([cell.x for cell in cells])
-    mean, std = np.array([cell.mean for cell in cells]), np.array([cell.std for cell in cells])
-    style = {"color": colour, "marker": SHAPES[MARKERS[number % len(MARKERS)]], "markersize": 4.5}
-    if len(cells) > 1:
-        panel.fill_between(x, mean - std, mean + std, color=colour, alpha=0.13, linewidth=0)
-    panel.plot(x, mean, linewidth=1.6, label=cells[0].algorithm, **style)
+    x, mean, std = (np.array([getattr(cell, name) for cell in cells]) for name in ("x", "mean", "std"))
+    draw_series(panel, Series(cells[0].algorithm, style, x, mean, std, np.ones(len(cells), bool)))
     printed = [(one.cell.x, one.printed.mean) for one in compared if one.printed is not None]
     if printed:
-        hollow = style | {"linestyle": "", "markersize": 8.0, "markerfacecolor": "none"}
-        panel.plot(*zip(*printed, strict=True), **hollow)
+        panel.plot(*zip(*printed, strict=True), color=style.ink, marker=SHAPES[style.marker], **HOLLOW)
 
 
 def _axis(panel: Any, cells: list[Cell], experiment: Experiment) -> None:
@@ -110,7 +89,7 @@ def _axis(panel: Any, cells: list[Cell], experiment: Experiment) -> None:
     places = sorted({cell.x for cell in cells if cell.x > 0.0})
     if not places:
         return
-    if experiment.x_axis not in LINEAR and places[-1] / places[0] >= WIDE:
+    if experiment.x_axis not in LINEAR and spreads_widely(places[0], places[-1]):
         panel.set_xscale("log")
         panel.xaxis.set_minor_formatter(NullFormatter())
     if experiment.x_axis.startswith("share of labels"):
@@ -142,8 +121,9 @@ def _frame(panel: Any, cells: list[Cell]) -> None:
 
 def _biases(outcome: Outcome, metric: str) -> Any:
     """A map over the two query biases."""
-    figure, panels, _ = _panels(outcome, metric)
-    for dataset, panel in panels.items():
+    datasets = list(dict.fromkeys(cell.dataset for cell in outcome.cells if cell.metric == metric))
+    figure, panels, _ = figure_of_panels(datasets, title=_title(outcome))
+    for dataset, panel in zip(datasets, panels, strict=True):
         cells = [cell for cell in outcome.cells if cell.dataset == dataset and cell.metric == metric]
         rows = sorted({cell.parameters["delta_neg"] for cell in cells})
         columns = sorted({cell.parameters["delta_pos"] for cell in cells})

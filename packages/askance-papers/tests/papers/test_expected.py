@@ -4,7 +4,7 @@ import math
 import pytest
 
 from askance_papers import experiments
-from askance_papers.expected import COLUMNS, FOLDER, Printed, read_expected
+from askance_papers.outcome import COLUMNS, FOLDER, Printed, read_expected
 
 PATHS = sorted(FOLDER.glob("paper*/expected.csv"))
 

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from askance_papers import Cell, Claim, Experiment, Outcome, experiments
 from askance_papers.cli.reproduce_screen import MARKS, ReproduceScreen
-from askance_papers.expected import read_expected
 from askance_papers.experiment import every
+from askance_papers.outcome import read_expected
 
 
 def outcome(*cells, claims=(), key="paper1-table2"):

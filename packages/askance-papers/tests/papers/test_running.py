@@ -9,7 +9,7 @@ from askance.data.datasets import Dataset
 from askance.data.datasets.registry import find as find_dataset
 from askance.errors import DatasetError, InvalidParameter
 from askance_papers import Experiment, Setting, experiments, find, run
-from askance_papers.paper4.empty_rows import empty_rows, empty_rows_are_mistakes
+from askance_papers.paper4.sweep import empty_rows, empty_rows_are_mistakes
 from askance_papers.reproduce import prepare
 
 

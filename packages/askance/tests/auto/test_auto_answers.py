@@ -8,7 +8,7 @@ import askance
 from askance.budgets import Fixed, Rate
 from askance.errors import InvalidType
 from askance.evaluate import quality
-from askance.evaluate.quality.ask_bins import ASK_BINS
+from askance.evaluate.quality.bins import ASK_BINS
 from askance.learner.auto import Committee, InverseSquareMargin
 from askance.learner.auto.layout import (
     HEAD,

@@ -37,11 +37,11 @@ def edit(path, before, after):
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
-        ("evaluate/metrics/counts.py", "1.0 - self.mistakes() / events", "2.0 - self.mistakes() / events"),
+        ("evaluate/metrics/counts.py", "1.0 - ratio(self.mistakes()", "2.0 - ratio(self.mistakes()"),
         (
-            "evaluate/metrics/summary.py",
-            "return metric.of_matrix(per_class)",
-            "return 2.0 * metric.of_matrix(per_class)",
+            "evaluate/metrics/register.py",
+            "return self.of_matrix(per_class)",
+            "return 2.0 * self.of_matrix(per_class)",
         ),
         ("compare/play.py", "rng.permutation(self.table.n_events)", "rng.permutation(self.table.n_events)[::-1]"),
         ("evaluate/metrics/counts.py", "return", "return 0.5 *"),

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.compare.streams import blobs
 
 from askance.compare import Candidate, Results, Sweep
-from askance.compare.curves import DARK, LIGHT, curves, number, separate_labels, styles, value_range
+from askance.compare.charts import DARK, LIGHT, nice_ticks, separate_labels
+from askance.compare.curves import chart_of, styles
 from askance.compare.findings import findings
 from askance.compare.report import report, save_report
 from askance.compare.statistics import lines, p_value
-from askance.compare.svg import nice_ticks
+from askance.evaluate.metrics.format import in_digits
 
 VOID = {"meta", "br", "path", "line", "circle", "link", "img"}
 
@@ -271,7 +272,7 @@ def test_what_a_sentence_claims_follows_from_the_numbers_it_shows(case):
     if everything is not None:
         add_all_labels(results, metric, everything)
     shown = {
-        (line.candidate, round(line.labels)): (1 if metric == "f1" else -1) * read(number(line.mean))
+        (line.candidate, round(line.labels)): (1 if metric == "f1" else -1) * read(in_digits(line.mean))
         for line in lines(results, metric, "d")
     }
     of_random = {labels: value for (name, labels), value in shown.items() if name == "R"}
@@ -375,8 +376,7 @@ def test_there_are_findings_for_every_metric_shown(results):
 @pytest.mark.parametrize("metric", ["f1", "mistakes"])
 def test_the_axis_holds_the_bands(metric):
     values = {("P", 0.05): [0.1, 0.5], ("P", 0.3): [0.5, 0.52], ("R", 0.3): [0.49, 0.5]}
-    drawn, references = curves(made(values, LABELS, metric), metric, "d")
-    low, high = value_range(drawn, references, metric)
-    bands = [(line.mean - line.std, line.mean + line.std) for curve in drawn for line in curve.points]
-    assert low <= min(below for below, _ in bands)
-    assert high >= max(above for _, above in bands)
+    drawn = chart_of(made(values, LABELS, metric), metric, "d")
+    low, high = drawn.y_range
+    assert low <= min((series.values - series.spread).min() for series in drawn.series)
+    assert high >= max((series.values + series.spread).max() for series in drawn.series)

@@ -21,8 +21,8 @@ ALGORITHMS = [
     "RPA-I",
 ]
 SCRIPT = """
-import askance.compare.worker_pool
-askance.compare.worker_pool.WORTH_STARTING = -1.0
+import askance.compare.scheduler
+askance.compare.scheduler.WORTH_STARTING = -1.0
 from tests.compare.test_resume import big
 big().run(workers=2, results={path!r})
 """

@@ -22,7 +22,7 @@ def sweep(algorithms=("PAA-I", "RPA-I"), ratios=(0.1,), data=None, **options):
 
 
 def test_the_seed_decides_everything_whatever_the_number_of_workers(monkeypatch, tmp_path):
-    monkeypatch.setattr("askance.compare.worker_pool.WORTH_STARTING", -1.0)  # processes even for so little
+    monkeypatch.setattr("askance.compare.scheduler.WORTH_STARTING", -1.0)  # processes even for so little
     algorithms = [Candidate("PAA-I", {"C": [0.1, 1.0]}), "RPA-I", "SOAL-diag", "SOL-diag"]
     files = [tmp_path / f"{workers}.jsonl" for workers in (1, 2, 3)]
     alone = sweep(algorithms, [0.05, 0.2]).run(workers=1, results=files[0])

@@ -38,7 +38,7 @@ def alone(tmp_path):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr("askance.compare.worker_pool.WORTH_STARTING", -1.0)  # processes even for so little
+    monkeypatch.setattr("askance.compare.scheduler.WORTH_STARTING", -1.0)  # processes even for so little
 
 
 def test_an_interrupted_sweep_leaves_the_same_file_in_the_end(alone, tmp_path):
@@ -78,7 +78,7 @@ def die(table, *_):
 @pytest.mark.prove
 @pytest.mark.usefixtures("at_once")
 def test_a_play_that_always_kills_its_process_ends_the_sweep_with_a_sentence(monkeypatch):
-    monkeypatch.setattr("askance.compare.worker_pool.play_shared", die)
+    monkeypatch.setattr("askance.compare.scheduler.play_shared", die)
     with pytest.raises(AskanceError, match="the process that played .* was killed 4 times; is there enough memory"):
         sweep().run(workers=2)
 

@@ -8,7 +8,7 @@ import pytest
 import askance
 from askance.data.generators import abrupt
 from askance.errors import InvalidInput, InvalidParameter
-from askance.evaluate.drift import DriftSignal, PageHinkley, alarms, luck
+from askance.evaluate.drift import DriftSignal, PageHinkley, alarms, uniform_of
 
 
 def test_unscaled_it_is_rivers_detector():
@@ -116,7 +116,7 @@ def test_a_saved_signal_goes_on_as_it_would_have():
 
 
 def test_luck_is_uniform():
-    values = np.array([luck(3, number) for number in range(20_000)])
+    values = np.array([uniform_of(3, number) for number in range(20_000)])
     counts, _ = np.histogram(values, bins=20, range=(0.0, 1.0))
     assert counts.min() > 850
     assert counts.max() < 1150

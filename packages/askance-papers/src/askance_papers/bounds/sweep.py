@@ -13,8 +13,9 @@ import numpy as np
 from askance.compare.progress import SweepProgress
 from askance.compare.table import Table
 from askance.learner.query import ShiftedMargin
-from askance_papers.bounds import theorems
+from askance_papers.bounds import multiclass, theorems
 from askance_papers.bounds.followed import Followed, batch_solutions, follow
+from askance_papers.bounds.multiclass import FollowedMany, follow_many, solutions_for_many
 from askance_papers.bounds.theorems import count_rounds_to_spend, importance
 from askance_papers.experiment import Claim, Experiment
 from askance_papers.outcome import Cell
@@ -284,6 +285,36 @@ def of_metric(cases: Callable[..., list[BoundCase]], metric: str, **more: Any) -
     return lambda table: cases(table, metric, **more)
 
 
+SETS_OF_MANY = ("satimage", "usps")
+OF_MANY: dict[str, Any] = {"follow": follow_many, "solve": solutions_for_many}
+
+
+def mistakes_of_many(played: FollowedMany) -> float:
+    return float(played.wrong.sum())
+
+
+def separable_many(table: Table) -> list[BoundCase]:
+    return [
+        BoundCase(
+            f"MPAA, δ = {delta:g}", "MPAA", {"delta": delta}, mistakes_of_many,
+            partial(multiclass.separable, delta=delta),
+            **OF_MANY,
+        )
+        for delta in (1.0, 2.0)
+    ]  # fmt: skip
+
+
+def discriminative_many(table: Table) -> list[BoundCase]:
+    return [
+        BoundCase(
+            f"{name}, b = {b:g}", name, {"eta": 1.0, "delta": 1.0, "b": b}, mistakes_of_many,
+            partial(multiclass.discriminative, b=b, eta=1.0, is_mirror=name == "MD-AMD"), needs_path=True, **OF_MANY,
+        )
+        for name in ("MD-ADA", "MD-AMD")  # with rows of length 1 they are MD-ADA-I and MD-AMD-I, too
+        for b in (2.0, 4.0)
+    ]  # fmt: skip
+
+
 EXPERIMENTS = (
     describe_theorem("paper1-theorem1", "mistakes of PAA on a separable stream", separable, sets=("mushrooms",)),
     describe_theorem("paper1-theorem2", "mistakes of PAA-I", capped),
@@ -309,4 +340,6 @@ EXPERIMENTS = (
         for first, when, is_after in ((1, "within", False), (4, "after", True))
         for number, metric in enumerate(("mistakes", "sum", "cost"))
     ),
+    describe_theorem("paper1-theorem5", "mistakes of MPAA on a separable stream", separable_many, sets=("usps",)),
+    describe_theorem("paper2-theorem2", "mistakes of MD-ADA and MD-AMD", discriminative_many, sets=SETS_OF_MANY),
 )  # fmt: skip

@@ -66,7 +66,7 @@ def reproduce(wanted: list[Experiment], options: argparse.Namespace) -> int:
     screen, outcomes = ReproduceScreen(quiet=options.json), []
     playing = select_with_sets(wanted, only)
     if options.out is not None and any(experiment.is_figure for experiment in playing):
-        from askance.compare.plots import need_matplotlib
+        from askance.compare.charts import need_matplotlib
 
         need_matplotlib()
     for experiment in playing:

@@ -12,8 +12,8 @@ from functools import partial
 
 from askance.compare.candidate import Candidate, imbalance, powers
 from askance.data.datasets import find as find_dataset
+from askance_papers.along_stream import cumulative_time
 from askance_papers.experiment import Claim, Experiment, Setting, every
-from askance_papers.paper1.scalability import cumulative_time
 
 C = {"C": powers(2, range(-5, 6))}  # section 6.1.1
 SCALING = ("standard", "l2")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +18,8 @@ from askance.compare.search import FoundScale, find_scales, scale_parameter_of
 from askance.compare.table import digest_data
 from askance.data.datasets import Dataset
 from askance.evaluate.metrics import summarise
-from askance.evaluate.metrics.ranking import area
-from askance.learner.make import make
-from askance.learner.presets import AlgorithmName
+from askance.evaluate.metrics.scores import area
+from askance.learner.make import make_stream_classifier
 from askance_papers.reproduce import Context, prepare
 
 FIRST_DAY = 0.2
@@ -66,9 +65,8 @@ def stream_of(dataset: Dataset) -> EvaluatedStream:
 
 def learner(name: str, seed: int = 0, **parameters: float) -> Any:
     """Algorithm 1 starts from N(0, I); a constant feature is added."""
-    return make(
-        cast(AlgorithmName, name), prior_variance=1.0, classes=[0, 1], intercept=True, random_state=seed, **parameters
-    )
+    given = {"prior_variance": 1.0, "classes": [0, 1], "intercept": True, "random_state": seed, **parameters}
+    return make_stream_classifier(name, **given)
 
 
 def play(stream: EvaluatedStream, name: str, seed: int, order: np.ndarray | None = None, **parameters: float) -> Gains:

@@ -8,8 +8,7 @@ import numpy as np
 
 from askance.compare.progress import SweepProgress
 from askance.compare.search import scale_parameter_of
-from askance_papers.expected import read_expected
-from askance_papers.outcome import Cell
+from askance_papers.outcome import Cell, read_expected
 from askance_papers.paper5.drift import METRICS, TENTHS, EvaluatedStream, PlayCache, scales, stream_of
 from askance_papers.reproduce import Context
 
@@ -24,7 +23,9 @@ def decay_factors(context: Context, factors: Sequence[tuple[str, float]]) -> lis
         for place, (letter, factor) in enumerate(factors):
             report(place / len(factors))
             gains = kept.play(stream, "UOAL-random", 0, None, rate=1.0, **{letter: factor})
-            cells += _gains(stream.name, "all labels", in_words(letter, factor), [gains], factor, {letter: factor})
+            cells += _gains(
+                stream.name, "all labels", describe_factor(letter, factor), [gains], factor, {letter: factor}
+            )
     return cells
 
 
@@ -54,7 +55,7 @@ def with_and_without_decay(
     """Figure 5: the unbiased rules, with and without forgetting."""
     plain: list[Variant] = [(f"UOAL-{rule}", f"UOAL-{rule}", {}, None) for rule in RULES]
     fading: list[Variant] = [
-        (f"UOAL-{rule}, {in_words(letter, factor)}", f"UOAL-{rule}", {letter: factor}, None)
+        (f"UOAL-{rule}, {describe_factor(letter, factor)}", f"UOAL-{rule}", {letter: factor}, None)
         for letter, factor in factors
         for rule in RULES
     ]
@@ -99,10 +100,10 @@ def as_printed(experiment: str) -> list[Cell]:
     ]
 
 
-def in_words(letter: str, factor: float) -> str:
+def describe_factor(letter: str, factor: float) -> str:
     """What to call a memory factor.
 
-    >>> in_words("local_decay", 0.999)
+    >>> describe_factor("local_decay", 0.999)
     'local decay 0.999'
     """
     return f"{letter.replace('_', ' ')} {factor:g}"

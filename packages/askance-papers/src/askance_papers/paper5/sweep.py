@@ -7,7 +7,7 @@ streams with and without drift that anybody can have: e-mail in the order of rec
 from __future__ import annotations
 
 from askance_papers.experiment import Claim, Experiment
-from askance_papers.paper5.examples import novel_spam, splitting
+from askance_papers.paper5.examples import novel_spam, probabilities_of_asking, splitting, two_regions
 from askance_papers.paper5.figures import (
     against_the_first_model,
     as_printed,
@@ -16,7 +16,6 @@ from askance_papers.paper5.figures import (
     stream_and_shuffled,
     with_and_without_decay,
 )
-from askance_papers.paper5.pictures import probabilities_of_asking, two_regions
 
 STREAMS = ("spamassassin", "elec2", "sms_spam")
 PRIVATE = (

@@ -203,11 +203,11 @@ def twin_text(text: str) -> str | None:
     >>> twin_text("PAA-I:C=0.1/1,delta=2"), twin_text("auto"), twin_text("SOL-diag")
     ('RPA-I:C=0.1/1', 'auto-random', None)
     """
+    from askance.compare.random_baseline import random_baseline_of
     from askance.compare.search import parameters_of
-    from askance.compare.twins import twin_of
 
     name, _, rest = text.partition(":")
-    twin = twin_of(name)
+    twin = random_baseline_of(name)
     if twin is None:
         return None
     kept = [part for part in rest.split(",") if part.partition("=")[0].strip() in parameters_of(twin)]
@@ -263,7 +263,7 @@ def check_can_be_written(options: argparse.Namespace) -> None:
         if Path(options.report).suffix.lower() != ".html":
             raise InvalidParameter(f"the report {options.report!r} must end in .html.")
     if options.plot:
-        from askance.compare.plots import need_matplotlib
+        from askance.compare.charts import need_matplotlib
 
         need_matplotlib()
 

@@ -166,7 +166,7 @@ def run_to_its_end(options: argparse.Namespace) -> int:
             resume=options.resume,
         )
     for name in options.curve:
-        from askance.compare.one_curve import save_curve
+        from askance.compare.plots import save_curve
 
         save_curve(outcome.curve_as_json(), name, f"{outcome.model.about['algorithm']} on {outcome.name}")
     if options.json:
@@ -252,7 +252,7 @@ def read_curve_spec(options: argparse.Namespace, about: dict[str, Any]) -> Any:
         if given:
             raise InvalidParameter(f"--{next(iter(given))} is for a curve: name a file for it with --curve.")
         return None
-    from askance.compare.one_curve import check_curve_file
+    from askance.compare.plots import check_curve_file
 
     for name in options.curve:
         check_curve_file(name)

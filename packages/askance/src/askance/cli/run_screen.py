@@ -205,7 +205,7 @@ def format_estimates(quality: Any, name: str, title: str, is_exploring: bool) ->
     """What the requested labels say of a metric, or why they say nothing yet."""
     about, told = f"{title}{quality.scope(name)}", quality.telling(name)
     value, low, high = told[name]
-    if told[name].is_too_wide:
+    if told.as_share(name).is_too_wide:
         advice = "more labels tell" if is_exploring else "labels bought at random tell more: --explore 0.01"
         return f"{about}: too early to say ({told.rarest}, {percent(low)} to {percent(high)}); {advice}"
     return f"{about} about {percent(value)}, with 95% confidence {percent(low)} to {percent(high)}"

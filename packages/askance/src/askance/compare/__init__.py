@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from askance.compare.candidate import Candidate, default_candidate, imbalance, powers
-from askance.compare.load import load_table
 from askance.compare.progress import SweepProgress
 from askance.compare.results import Results, TunedSetting
 from askance.compare.sweep import Sweep
-from askance.compare.table import Table
+from askance.compare.table import Table, load_table
 
 __all__ = [
     "Candidate",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from askance.compare.random_baseline import build, is_committee, preset_of
 from askance.compare.search import ScaleParameter, asks_by_rate, parameters_of, scale_parameter_of
 from askance.compare.table import Table
-from askance.compare.twins import build, is_committee, preset_of
 from askance.errors import InvalidParameter
 from askance.learner.presets import key_of
 
@@ -124,11 +124,11 @@ class Candidate:
 
     @property
     def is_auto(self) -> bool:
-        """Whether it is ``auto`` or its twin, whose budget is all there is to choose."""
+        """Whether it is ``auto`` or its random baseline, whose budget is all there is to choose."""
         return is_committee(self.name)
 
     def aimed_at(self, objective: Mapping[str, Value] | None) -> Candidate:
-        """This candidate with an objective, if it is ``auto`` or its twin and its own is left open."""
+        """This candidate with an objective, if it is ``auto`` or its random baseline and its own is left open."""
         if objective is None or not self.is_auto or self.letters:
             return self
         return replace(self, fixed={**self.fixed, **objective})

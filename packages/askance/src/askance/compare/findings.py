@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from html import escape
 
-from askance.compare.curves import name_of, number, target_name
+from askance.compare.curves import name_of, target_name
+from askance.compare.random_baseline import is_committee, preset_of, random_baseline_of
 from askance.compare.results import Results, TunedSetting
 from askance.compare.statistics import LEVEL, Line, holm, lines, p_value
-from askance.compare.twins import is_committee, preset_of, twin_of
-from askance.evaluate.metrics.format import in_percent
+from askance.evaluate.metrics.format import in_digits, in_percent
 from askance.evaluate.metrics.objectives import describe_objectives, objective_for
 from askance.evaluate.metrics.register import Weights, metric_of
 
@@ -28,7 +28,7 @@ def findings(results: Results, dataset: str, metric: str | None = None) -> list[
 
 
 def _objectives(results: Results, dataset: str, metric: str) -> list[str]:
-    """Whether the metric is what ``auto`` and its twin optimize."""
+    """Whether the metric is what ``auto`` and its random baseline optimize."""
     about = results.about(dataset)
     classes, weights = about.get("classes", []), Weights(about.get("alpha_p", 0.5), about.get("c_p", 0.9))
     positive = classes.index(about["positive"]) if about.get("positive") is not None else None
@@ -61,7 +61,7 @@ def _winner(results: Results, metric: str, best: dict[float, Line], contest: lis
         winners.setdefault(line.candidate, []).append(target)
     if len({line.candidate for line in contest}) == 1:
         line = next(iter(best.values()))
-        return f"<b>{escape(line.candidate)}</b> reaches {name_of(metric)} {number(line.mean)}."
+        return f"<b>{escape(line.candidate)}</b> reaches {name_of(metric)} {in_digits(line.mean)}."
     if len(winners) == 1 and len(best) > 1:
         name = escape(next(iter(winners)))
         return f"<b>{name}</b> has the best {name_of(metric)} at every number of labels{_rivals(results, contest)}."
@@ -85,54 +85,54 @@ def _of_all_labels(metric: str, best: dict[float, Line], passive: Line) -> str:
     full = passive.mean
     for target in sorted(best):
         line = best[target]
-        is_near = line.mean <= 1.05 * full if metric_of(metric).lower_is_better else line.mean >= 0.95 * full
+        is_near = _beats(line.mean, full - 0.05 * metric_of(metric).sign * abs(full), metric)
         if is_near:
             verdict = "equals or beats" if _beats(line.mean, full, metric) else "comes within 5 % of"
             return (
                 f"With {in_percent(line.ratio)} % of the labels ({line.labels:,.0f}), {describe(line)} {verdict} "
-                f"{describe(passive)} with all of them: {number(line.mean)}, against {number(full)}."
+                f"{describe(passive)} with all of them: {in_digits(line.mean)}, against {in_digits(full)}."
             )
     most = best[max(best)]
     return (
-        f"All labels would give {number(full)} ({describe(passive)}); {in_percent(most.ratio)} % of them give "
-        f"{number(most.mean)}."
+        f"All labels would give {in_digits(full)} ({describe(passive)}); {in_percent(most.ratio)} % of them give "
+        f"{in_digits(most.mean)}."
     )
 
 
 def _saving(results: Results, metric: str, contest: list[Line], best: dict[float, Line]) -> str:
-    """What the best one's twin, which asks at random, reaches with as many labels and with more.
+    """What the best one's random baseline reaches with as many labels and with more.
 
-    Nothing is said of a winner whose twin did not play: beside another learner, the learners would be compared. Nor is
-    anything said unless the twin with as many labels is significantly worse. The first of several targets where it is
-    is told of, so the tests at all of them count in the correction.
+    Nothing is said of a winner whose random baseline did not run, for with another one the learners would be compared,
+    nor unless the baseline with as many labels is significantly worse. The first of several targets where it is is told
+    of, so the tests at all of them count in the correction.
     """
-    twins = {}
+    baselines = {}
     for winner in (best[target] for target in sorted(best)):
-        random = [line for line in contest if _is_twin(_choice(results, line), _choice(results, winner))]
+        random = [line for line in contest if _is_random_baseline(_choice(results, line), _choice(results, winner))]
         random = sorted((line for line in random if line.mean == line.mean), key=lambda line: line.labels)
         as_many = next((line for line in random if line.labels * MIN_DIFFERENCE > winner.labels), None)
         if as_many is not None and winner.plays > 1:  # one permutation says nothing of chance
-            twins[winner] = as_many, [line for line in random if line.candidate == as_many.candidate]
-    worse = _significantly_worse(results, metric, [(as_many, winner) for winner, (as_many, _) in twins.items()])
-    for winner, (as_many, random) in twins.items():
+            baselines[winner] = as_many, [line for line in random if line.candidate == as_many.candidate]
+    worse = _significantly_worse(results, metric, [(as_many, winner) for winner, (as_many, _) in baselines.items()])
+    for winner, (as_many, random) in baselines.items():
         enough = next((line for line in random if _reaches(line, winner, metric)), None)
         if (as_many, winner) not in worse or (enough is not None and enough.labels <= as_many.labels):
             continue
-        value = number(winner.mean)
+        value = in_digits(winner.mean)
         begins = (
             f"Choosing pays: {describe(winner)} reaches {value} with {winner.labels:,.0f} labels. Its random baseline "
-            f"{describe(as_many)} is significantly worse with {as_many.labels:,.0f} ({number(as_many.mean)}) and"
+            f"{describe(as_many)} is significantly worse with {as_many.labels:,.0f} ({in_digits(as_many.mean)}) and"
         )
         if enough is not None:
             return (
-                f"{begins} reaches {value} or better with {enough.labels:,.0f} ({number(enough.mean)}), the smallest "
-                "number compared that does."
+                f"{begins} reaches {value} or better with {enough.labels:,.0f} ({in_digits(enough.mean)}), the "
+                "smallest number compared that does."
             )
         nearest = max(random, key=lambda line: metric_of(metric).sign * line.mean)
         p = _p_value(results, metric, nearest, winner)
         chance = " (not significantly different)" if p is not None and p >= LEVEL else ""
         return (
-            f"{begins} does not reach {value} within the label counts compared: its best is {number(nearest.mean)} "
+            f"{begins} does not reach {value} within the label counts compared: its best is {in_digits(nearest.mean)} "
             f"with {nearest.labels:,.0f}{chance}."
         )
     return ""
@@ -140,7 +140,7 @@ def _saving(results: Results, metric: str, contest: list[Line], best: dict[float
 
 def _reaches(line: Line, other: Line, metric: str) -> bool:
     """Whether a value is as good as another one, as both are shown."""
-    return number(line.mean) == number(other.mean) or _beats(line.mean, other.mean, metric)
+    return in_digits(line.mean) == in_digits(other.mean) or _beats(line.mean, other.mean, metric)
 
 
 def _choice(results: Results, line: Line) -> TunedSetting:
@@ -149,9 +149,9 @@ def _choice(results: Results, line: Line) -> TunedSetting:
     return choice
 
 
-def _is_twin(choice: TunedSetting, other: TunedSetting) -> bool:
+def _is_random_baseline(choice: TunedSetting, other: TunedSetting) -> bool:
     """Whether one learns as the other does and asks at random: each with its best parameters, or both with the same."""
-    if choice.algorithm != twin_of(other.algorithm):
+    if choice.algorithm != random_baseline_of(other.algorithm):
         return False
     letters = {field.name for field in dataclasses.fields(preset_of(other.algorithm).update)}
     own, others = ({name: value for name, value in c.parameters.items() if name in letters} for c in (choice, other))

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from askance.compare.provenance import describe_code
+from askance.compare.random_baseline import build, is_committee
 from askance.compare.table import Table
-from askance.compare.twins import build, is_committee
 from askance.errors import InvalidInput
 from askance.evaluate.metrics.register import Weights
 from askance.evaluate.metrics.summary import summarise_trace
@@ -130,7 +130,7 @@ class TablePlayer:
 
 
 def count_bought(algorithm: str, parameters: dict[str, Any], budget: int | None) -> dict[str, Any]:
-    """The parameters and the budget of a learner; the rate of ``auto``, or of its twin, is its budget."""
+    """The parameters and the budget of a learner; the rate of ``auto``, or of its random baseline, is its budget."""
     if is_committee(algorithm) and "rate" in parameters:
         rate = parameters.pop("rate")
         return parameters | {"budget": rate if rate < 1.0 else None}

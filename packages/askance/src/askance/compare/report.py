@@ -10,6 +10,7 @@ import base64
 import csv
 import io
 import os
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,9 @@ import numpy as np
 
 import askance
 from askance.atomic import write_text
+from askance.compare.charts import DARK, LIGHT, Strip, curve_svg, strip_svg
 from askance.compare.curves import (
-    DARK,
-    LIGHT,
-    curves,
+    chart_of,
     mean_and_deviation,
     mean_ranks_left_out,
     name_of,
@@ -31,7 +31,6 @@ from askance.compare.curves import (
 from askance.compare.findings import findings
 from askance.compare.results import Results
 from askance.compare.statistics import Line, lines, rank_table
-from askance.compare.svg import Strip, curve_chart, strip_chart
 from askance.evaluate.metrics.format import in_percent
 from askance.evaluate.metrics.register import METRICS
 from askance.plural import format_count
@@ -108,12 +107,12 @@ def _curves(results: Results, dataset: str) -> str:
     for place, metric in enumerate(_metrics(results, dataset)):
         selected = "true" if place == 0 else "false"
         tabs.append(f'<button type="button" aria-selected="{selected}">{escape(name_of(metric))}</button>')
-        drawn, references = curves(results, metric, dataset)
-        if not drawn:
-            return ""
         ticks = _ticks(results, dataset)
-        wide = curve_chart(drawn, references, metric, ticks, width=WIDE, height=460)
-        narrow = curve_chart(drawn, references, metric, _thin(ticks), width=NARROW, height=400)
+        drawn = chart_of(results, metric, dataset, ticks=ticks)
+        if drawn is None:
+            return ""
+        wide = curve_svg(drawn, width=WIDE, height=460)
+        narrow = curve_svg(replace(drawn, ticks=_thin(ticks)), width=NARROW, height=400)
         panels.append(_panel(wide, narrow, shown=place == 0))
     band = "Band: one standard deviation either side. " if results.about(dataset)["permutations"] > 1 else ""
     return (
@@ -163,12 +162,25 @@ def _strips(results: Results, dataset: str) -> str:
     for place, target in enumerate(targets):
         own = [line for line in everything if line.target == target]
         own.sort(key=lambda line: (line.rank is None, np.inf if line.rank is None else line.rank))
-        strips = [Strip(li, style[li.candidate], results.values(metric, li.candidate, target, dataset)) for li in own]
-        verdicts = [_verdict(line) for line in own]
+        strips = [
+            Strip(
+                line.candidate,
+                style[line.candidate],
+                results.values(metric, line.candidate, target, dataset),
+                line.mean,
+                line.std,
+                line.reached,
+                line.is_best,
+                _verdict(line),
+                f"{line.candidate}: {mean_and_deviation(line)}",
+            )
+            for line in own
+        ]
+        title = f"{name_of(metric)} of every permutation"
         selected = "true" if place == middle else "false"
         tabs.append(f'<button type="button" aria-selected="{selected}">{escape(target_name(results, target))}</button>')
-        wide = strip_chart(strips, metric, verdicts, width=WIDE)
-        narrow = strip_chart(strips, metric, verdicts, width=NARROW)
+        wide = strip_svg(strips, title, width=WIDE)
+        narrow = strip_svg(strips, title, width=NARROW)
         panels.append(_panel(wide, narrow, shown=place == middle))
     test = "; the bar shows mean and standard deviation. To the right, p of the paired t-test against the best"
     test = test if several else ""

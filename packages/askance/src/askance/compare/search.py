@@ -21,7 +21,7 @@ from math import exp, inf, log
 from statistics import fmean, median
 from typing import Any
 
-from askance.compare.twins import is_committee, preset_of
+from askance.compare.random_baseline import is_committee, preset_of
 from askance.errors import InvalidParameter
 from askance.learner import query as q
 from askance.learner.auto import InverseSquareMargin

@@ -16,14 +16,13 @@ from typing import Any
 from askance.compare.candidate import Candidate
 from askance.compare.play import Conditions
 from askance.compare.progress import PlayCosts, SweepProgress
+from askance.compare.random_baseline import preset_of
 from askance.compare.results import Results, TunedSetting
 from askance.compare.results_cache import ResultsCache, ResultsFile
-from askance.compare.scheduler import Scheduler
+from askance.compare.scheduler import Scheduler, WorkerPool
 from askance.compare.search import TOLERANCE
 from askance.compare.table import Table
 from askance.compare.tuning import Rules, Tuning, mean
-from askance.compare.twins import preset_of
-from askance.compare.worker_pool import WorkerPool
 from askance.engines import make_engine
 from askance.errors import InvalidParameter
 from askance.evaluate.metrics.objectives import USUAL_METRIC, describe_objectives, objective_for
@@ -167,7 +166,7 @@ class Sweep:
                 )
 
     def describe_objectives(self) -> list[str]:
-        """Whether the metric is what ``auto`` and its twin optimize, in sentences; empty if they do not take part."""
+        """Whether ``auto`` and its random baseline optimize the metric, in sentences; empty if neither takes part."""
         committees = {one.label: one.fixed for one in self.candidates if one.is_auto and one.letters <= set(one.fixed)}
         return describe_objectives(self.rules.metric, self.objective, committees)
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.evaluate.metrics.counts import cross
-from askance.evaluate.metrics.ranking import area
 from askance.evaluate.metrics.register import METRICS, USUAL_WEIGHTS, Weights
+from askance.evaluate.metrics.scores import area
 from askance.evaluate.metrics.summary import metrics_from_matrix
 from askance.learner.trace import Trace
 

@@ -30,7 +30,7 @@ def test_what_a_metric_calls_for_can_be_made(metric: str, n_classes: int, positi
     if wanted is not None:
         askance.make("auto", classes=np.arange(n_classes), **wanted)
     assert (wanted is None) == (
-        metric in ("auc", "nlp", "weighted_loss", "precision", "sensitivity", "specificity")
+        metric in ("auc", "mcc", "nlp", "weighted_loss", "precision", "sensitivity", "specificity")
         or (metric == "recall" and positive is not None)
         or (metric in ("sum", "cost") and n_classes > 2)
         or (metric == "cost" and positive is None)

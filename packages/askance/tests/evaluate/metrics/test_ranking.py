@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askance.evaluate.metrics import summarise
-from askance.evaluate.metrics.ranking import area
+from askance.evaluate.metrics.scores import area
 
 scored = st.lists(
     st.tuples(st.booleans(), st.one_of(st.integers(-3, 3).map(float), st.floats(-1e300, 1e300))),

@@ -20,7 +20,7 @@ from sklearn.metrics import (
 )
 
 from askance.evaluate import metrics
-from askance.evaluate.metrics.ranking import area
+from askance.evaluate.metrics.scores import area
 
 TWO_CLASS_KEYS = {name for name, metric in metrics.METRICS.items() if metric.is_summarised}
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.errors import InvalidInput, InvalidParameter
-from askance.evaluate.metrics.probability import calibration_bins
+from askance.evaluate.metrics.scores import calibration_bins
 from askance.evaluate.quality import Monitor, estimate_columns
-from askance.evaluate.quality.ask_bins import ask_bin_of
 from askance.evaluate.quality.bins import (
     BINS_PER_SIDE,
     as_score,
     as_scores,
+    ask_bin_of,
     ask_bins_of,
     probability_bin,
     score_bin,

@@ -144,7 +144,7 @@ class DriftSignal:
         """
         if not is_number(probability) or not 0.0 < probability <= 1.0:
             raise InvalidInput(f"probability must be in (0, 1], got {probability!r}.")
-        taken = luck(self.random_state, self.answers) * probability < self.rate if audit is None else bool(audit)
+        taken = uniform_of(self.random_state, self.answers) * probability < self.rate if audit is None else bool(audit)
         self.answers += 1
         if not taken:
             return False
@@ -202,7 +202,7 @@ def alarms(trace: Any, rate: float, detector: Detector | None = None, random_sta
     return found
 
 
-def luck(seed: int, number: int) -> float:
+def uniform_of(seed: int, number: int) -> float:
     """A uniform number that depends on the two alone (splitmix64), so that a saved signal goes on as it would have."""
     mask = (1 << 64) - 1
     z = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & mask

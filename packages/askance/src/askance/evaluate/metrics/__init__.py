@@ -15,8 +15,8 @@ from askance.evaluate.metrics.counts import (
     weighted_sum,
 )
 from askance.evaluate.metrics.curves import Curve, curve
-from askance.evaluate.metrics.probability import calibration_error, nlp, weighted_loss
 from askance.evaluate.metrics.register import METRICS, Metric
+from askance.evaluate.metrics.scores import calibration_error, nlp, weighted_loss
 from askance.evaluate.metrics.summary import summarise
 
 __all__ = [

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askance.errors import InvalidInput
-from askance.evaluate.metrics.arrays import Labels, as_flags, column, divide, is_label, share
+from askance.evaluate.metrics.arrays import Flags, Labels, Numbers, as_flags, column, divide, is_label, share
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,17 @@ class Counts:
         positives, negatives = self.true_positive + self.false_negative, self.true_negative + self.false_positive
         occurring = np.asarray(positives > 0, float) + (negatives > 0)
         return (self.recall + self.specificity) / np.maximum(occurring, 1.0)
+
+    @property
+    def matthews(self) -> Any:
+        """The correlation of truth and prediction, from -1 to 1; 0.0 if one of the two never varies.
+
+        (TP TN - FP FN) / sqrt((TP + FP) (TN + FN) (TP + FN) (TN + FP))"""
+        positives, negatives = self.true_positive + self.false_negative, self.true_negative + self.false_positive
+        predicted_negative = self.true_negative + self.false_negative
+        agreement = self.true_positive * self.true_negative - self.false_positive * self.false_negative
+        squared = 1.0 * self.predicted_positive * predicted_negative * positives * negatives
+        return divide(agreement, np.sqrt(np.maximum(squared, 0.0)))
 
     def sum(self, alpha_p: float = 0.5) -> Any:
         """``alpha_p`` sensitivity + (1 - ``alpha_p``) specificity, paper 1 Eq. 6."""
@@ -163,17 +174,23 @@ def cross(truth: NDArray[np.int64], predicted: NDArray[np.int64], width: int) ->
 
 @dataclass(frozen=True)
 class PerClass:
-    """Right predictions, events and predictions of every class, read off a confusion matrix."""
+    """Right predictions, events and predictions of every class, read off a confusion matrix.
 
-    right: NDArray[np.int64]
-    events: NDArray[np.int64]
-    predictions: NDArray[np.int64]
-    matrix: NDArray[np.int64]
+    Classes are along the last axis. An estimate looks at many similar matrices at once: the counts then have a row for
+    each, and there is no ``matrix``."""
+
+    right: NDArray[Any]
+    events: NDArray[Any]
+    predictions: NDArray[Any]
+    occurs: Flags
+    """The classes that occurred."""
+    matrix: Any = None
 
     @classmethod
     def of(cls, matrix: NDArray[np.int64]) -> PerClass:
         """Read a confusion matrix (rows: truth, columns: prediction)."""
-        return cls(matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0), matrix)
+        events = matrix.sum(axis=1)
+        return cls(matrix.diagonal(), events, matrix.sum(axis=0), events > 0, matrix)
 
     def counts(self, position: int) -> Counts:
         """The class at ``position`` against all others."""
@@ -184,25 +201,37 @@ class PerClass:
     @property
     def each(self) -> Counts:
         """Each class against all others: the counts are arrays."""
-        return _counts(self.right, self.events, self.predictions, self.events.sum())
+        return _counts(self.right, self.events, self.predictions, self.events.sum(axis=-1, keepdims=True))
 
-    def mistakes(self) -> int:
+    def mistakes(self) -> Any:
         """Number of wrong predictions."""
-        return int(self.events.sum()) - int(self.right.sum())
+        return self.events.sum(axis=-1) - self.right.sum(axis=-1)
 
-    def accuracy(self) -> float:
+    def accuracy(self) -> Any:
         """Share of right predictions; NaN without events."""
-        events = int(self.events.sum())
-        return 1.0 - self.mistakes() / events if events else float("nan")
+        return 1.0 - ratio(self.mistakes(), self.events.sum(axis=-1))
 
     def cost(self, costs: NDArray[np.float64]) -> float:
         """The sum of what the mistakes cost (rows: truth, columns: prediction)."""
         return float((self.matrix * costs).sum())
 
-    def balanced_accuracy(self) -> float:
-        """Mean recall of the classes that occurred."""
-        occurs = self.events > 0
-        return mean(divide(self.right[occurs], self.events[occurs]))
+    def balanced_accuracy(self) -> Any:
+        """Mean recall of the classes that occurred; NaN without events."""
+        recall = np.where(self.occurs, divide(self.right, self.events), 0.0)
+        return ratio(recall.sum(axis=-1), self.occurs.sum(axis=-1))
+
+    def matthews(self) -> Any:
+        """The correlation of truth and prediction for any number of classes (Gorodkin 2004): with C right of N events,
+        R_k events and P_k predictions of class k,
+
+            (C N - sum R_k P_k) / sqrt((N^2 - sum R_k^2) (N^2 - sum P_k^2))
+
+        0.0 if one of the two never varies."""
+        events, predictions = np.asarray(self.events, float), np.asarray(self.predictions, float)
+        total, predicted = events.sum(axis=-1), predictions.sum(axis=-1)
+        agreement = self.right.sum(axis=-1) * total - (events * predictions).sum(axis=-1)
+        spread = (total**2 - (events**2).sum(axis=-1)) * (predicted**2 - (predictions**2).sum(axis=-1))
+        return divide(agreement, np.sqrt(np.maximum(spread, 0.0)))
 
 
 def _counts(right: Any, events: Any, predictions: Any, total: Any) -> Counts:
@@ -214,9 +243,14 @@ def _counts(right: Any, events: Any, predictions: Any, total: Any) -> Counts:
     )
 
 
-def mean(values: NDArray[np.float64]) -> float:
-    """The mean over classes; NaN if there are none."""
-    return float(values.mean()) if len(values) else float("nan")
+def ratio(part: Any, whole: Any) -> Any:
+    """part / whole, NaN where there is nothing of the whole."""
+    return np.where(whole > 0, divide(part, whole), np.nan)[()]
+
+
+def macro(values: Numbers, per_class: PerClass) -> Any:
+    """The mean over all classes; one that did not occur counts with its value, which is 0 for a ratio 0 / 0."""
+    return values.mean(axis=-1) if values.shape[-1] else np.nan
 
 
 def labels_used(asked: ArrayLike) -> int:

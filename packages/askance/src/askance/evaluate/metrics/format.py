@@ -22,7 +22,9 @@ def in_digits(value: float) -> str:
     >>> in_digits(0.8236), in_digits(1.0), in_digits(0.99984), in_digits(0.9999999), in_digits(0.0003)
     ('0.824', '1.000', '0.9998', '0.9999', '0.0003')
     """
-    if abs(value) >= 10:
+    if value < 0.0:
+        return f"-{in_digits(-value)}"
+    if value >= 10:
         return f"{value:,.0f}"
     shown = f"{value:.3f}"
     if shown == "1.000" and value < 1.0:

@@ -9,8 +9,10 @@ from decides where it turns up:
     of_probabilities    the probabilities of two classes        the same, for algorithms that have them
     (none)              the stream itself, not its predictions  summaries
 
-What is estimated from bought labels is a function of the false alarms and the missed positives, and must fall with both
-of them, or grow with both: its limits are taken where both are (``quality.unanswered``).
+What is estimated from bought labels lies between ``smallest`` and ``largest``, and so do the limits of its interval. Of
+one class against the others it must fall with both the false alarms and the missed positives, or grow with both: its
+limits are taken where both are (``quality.unanswered``). Without a positive class, the interval of an average or of a
+function of the matrix is a first-order one (``quality.classes``): it helps where the metric is smooth.
 """
 
 from __future__ import annotations
@@ -22,9 +24,8 @@ from typing import Any, NamedTuple
 
 from askance.evaluate.metrics import label_sets
 from askance.evaluate.metrics.arrays import Flags, Numbers
-from askance.evaluate.metrics.counts import Counts, PerClass
-from askance.evaluate.metrics.probability import expected_calibration_error, mean_surprise, total_loss
-from askance.evaluate.metrics.ranking import area
+from askance.evaluate.metrics.counts import Counts, PerClass, macro
+from askance.evaluate.metrics.scores import area, expected_calibration_error, mean_surprise, total_loss
 
 
 class Weights(NamedTuple):
@@ -53,11 +54,13 @@ class Metric:
     """Of the events that are of the second class, and a score that is larger for them."""
     of_probabilities: Callable[[Flags, Numbers, Weights], float] | None = None
     """Of the events that are of the second class, and its probability."""
+    average: Callable[[Numbers, PerClass], Any] | None = None
+    """Of the values of ``of_class`` for each class, along the last axis, where no class is the positive one; there is
+    none there otherwise."""
     lower_is_better: bool = False
+    smallest: float = 0.0
     largest: float = 1.0
     """The largest value there can be; infinite for what is no share."""
-    is_averaged: bool = False
-    """Whether it is the mean over the classes where no class is the positive one; there is none there otherwise."""
     is_about_positive: bool = False
     """Whether ``of_probabilities`` must see the positive class as the second, since it weighs the two."""
     is_mean: bool = False
@@ -92,7 +95,23 @@ class Metric:
     @property
     def needs_positive(self) -> bool:
         """Whether there is none without a positive class."""
-        return self.of_matrix is None and self.of_class is not None and not self.is_averaged
+        return self.of_matrix is None and self.of_class is not None and self.average is None
+
+    def of_classes(self, per_class: PerClass, weights: Weights) -> Any:
+        """Its value for all classes together: of the confusion matrix, or the average over the classes."""
+        if self.of_matrix is not None:
+            return self.of_matrix(per_class)
+        assert self.of_class is not None
+        assert self.average is not None
+        return self.average(self.of_class(per_class.each, weights), per_class)
+
+    def as_share(self, value: float) -> float:
+        """Where a value lies between the smallest and the largest; the value itself if there is no largest.
+
+        >>> METRICS["f1"].as_share(0.25), METRICS["mcc"].as_share(0.0), METRICS["cost"].as_share(7.5)
+        (0.25, 0.5, 7.5)
+        """
+        return value if self.largest == inf else (value - self.smallest) / (self.largest - self.smallest)
 
     @property
     def sign(self) -> float:
@@ -121,12 +140,20 @@ METRICS: dict[str, Metric] = {
             in_report=True,
             estimated=5,
         ),
+        Metric(
+            "mcc",
+            "Matthews correlation",
+            of_matrix=PerClass.matthews,
+            of_class=lambda counts, weights: counts.matthews,
+            smallest=-1.0,
+            estimated=10,
+        ),
         Metric("mistakes", "mistakes", of_matrix=PerClass.mistakes, lower_is_better=True, largest=inf),
         Metric(
             "precision",
             "precision",
             of_class=lambda counts, weights: counts.precision,
-            is_averaged=True,
+            average=macro,
             in_report=True,
             estimated=1,
         ),
@@ -134,7 +161,7 @@ METRICS: dict[str, Metric] = {
             "recall",
             "recall",
             of_class=lambda counts, weights: counts.recall,
-            is_averaged=True,
+            average=macro,
             in_report=True,
             estimated=2,
         ),
@@ -144,7 +171,7 @@ METRICS: dict[str, Metric] = {
             "f1",
             "F1",
             of_class=lambda counts, weights: counts.f1,
-            is_averaged=True,
+            average=macro,
             in_report=True,
             estimated=3,
         ),
@@ -197,6 +224,11 @@ def metric_of(name: str) -> Metric:
     """The metric of this name. A name that is not ours, such as that of a paper's figure, is shown as it is, and more
     of it is better."""
     return METRICS.get(name) or Metric(name, name)
+
+
+def estimated() -> list[Metric]:
+    """The metrics that ``askance.quality`` estimates, in the order of tables."""
+    return sorted((m for m in METRICS.values() if m.estimated is not None), key=lambda metric: metric.estimated or 0)
 
 
 def comparable() -> list[str]:

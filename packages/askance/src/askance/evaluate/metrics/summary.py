@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from askance.errors import InvalidParameter
 from askance.evaluate.costs import cost_matrix
 from askance.evaluate.metrics.arrays import Labels, column, numbers, share
-from askance.evaluate.metrics.counts import PerClass, class_index, cross, labels_used, mean, query_ratio
-from askance.evaluate.metrics.probability import probabilities
+from askance.evaluate.metrics.counts import PerClass, class_index, cross, labels_used, query_ratio
 from askance.evaluate.metrics.register import METRICS, Metric, Weights
+from askance.evaluate.metrics.scores import probabilities
 
 Values = dict[str, float | int]
 
@@ -57,11 +57,9 @@ def metric_from_matrix(metric: Metric, per_class: PerClass, positive_index: int 
     """One of them."""
     if metric.of_costs is not None and weights.costs is not None:
         return metric.of_costs(per_class, weights.costs)
-    if metric.of_matrix is not None:
-        return metric.of_matrix(per_class)
+    if metric.of_matrix is not None or positive_index is None:
+        return np.asarray(metric.of_classes(per_class, weights)).item()
     assert metric.of_class is not None
-    if positive_index is None:
-        return mean(metric.of_class(per_class.each, weights))
     return metric.of_class(per_class.counts(positive_index), weights)
 
 

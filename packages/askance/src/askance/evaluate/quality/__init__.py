@@ -5,7 +5,7 @@ ask probability, so each metric can be estimated for *all* events, with an inter
 trace, :class:`Monitor` as the stream goes on.
 """
 
-from askance.evaluate.metrics.probability import calibration_error
+from askance.evaluate.metrics.scores import calibration_error
 from askance.evaluate.quality.arrays import estimate, estimate_columns
 from askance.evaluate.quality.monitor import Monitor
 from askance.evaluate.quality.result import Estimate, Quality

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from askance.errors import InvalidInput, InvalidParameter, InvalidType
 from askance.evaluate.metrics.arrays import column, numbers
 from askance.evaluate.metrics.counts import class_index
-from askance.evaluate.metrics.probability import calibration_bins, probabilities
+from askance.evaluate.metrics.scores import calibration_bins, probabilities
 from askance.evaluate.quality.anytime import ConfidenceSequence
-from askance.evaluate.quality.ask_bins import ASK_BINS
 from askance.evaluate.quality.bins import (
+    ASK_BINS,
     Integers,
     as_scores,
     ask_bins_of,
@@ -24,7 +24,7 @@ from askance.evaluate.quality.bins import (
 )
 from askance.evaluate.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
 from askance.evaluate.quality.result import Quality
-from askance.evaluate.quality.stratum_counts import StratumCounts
+from askance.evaluate.quality.strata import StratumCounts
 
 
 def estimate(

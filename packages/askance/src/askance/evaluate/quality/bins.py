@@ -1,15 +1,15 @@
-"""The bins in which events are counted: by ask probability, and by score.
+"""The bins in which events are counted: by ask probability p, and by score.
 
 The bins are few and fixed. So the state of an estimate has a fixed size, one answer costs a few additions of whole
 numbers, and any order of the answers leaves the same state, to the last bit.
 
-    ask bin h   2^-(h+1) <= p < 2^-h (see ``ask_bins``)
+    ask bin h   2^-(h+1) <= p < 2^-h; p = 1 is in bin 0, all below 2^-20 in bin 20, and p = 0, not to be asked, in 21
     score bin   sixteen to a factor of two of |score|, on both sides of zero, for the 24 binary exponents up to that of
                 the largest |score|; what is smaller shares a bin with zero
 
 Of the events of a group, those not asked are a sample with probabilities 1 - p, the asked ones one with probabilities
 p. An answer stands for (1 - p) / p events not asked: its unasked weight. Within an ask bin these differ little, and
-only their ratios are used, so they are kept as 2^-h (1 - p) / p, in whole multiples of 2^-20.
+only their ratios are used, so they are kept as 2^-h (1 - p) / p, rounded to whole multiples of 2^-20: sums are exact.
 
 Scores have any scale, and the area under the ROC curve does not depend on it. So a score has a key, a whole number that
 grows with it over all floating-point numbers. The bin of a key depends on the largest exponent seen so far; when a
@@ -24,8 +24,26 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
-from askance.evaluate.metrics.probability import CALIBRATION_BINS
-from askance.evaluate.quality.ask_bins import NEVER, RAREST, UNIT
+from askance.evaluate.metrics.scores import CALIBRATION_BINS
+
+ASK_BINS = 22
+RAREST = 20
+NEVER = 21
+UNIT = 1 << 20
+SQUARE_SHIFT = 10  # bits that squares of unasked weights lose, which leaves room for two thousand million answers
+SQUARE_UNIT = UNIT * UNIT >> SQUARE_SHIFT
+
+
+def ask_bin_of(probability: float) -> int:
+    """The ask bin of one ask probability, h = ceil(-log2 p) - 1 within 0 to 20; also a kernel.
+
+    >>> [ask_bin_of(p) for p in (1.0, 0.5, 0.49, 0.01, 1e-9, 0.0)]
+    [0, 0, 1, 6, 20, 21]
+    """
+    if probability <= 0.0:
+        return NEVER
+    return min(RAREST, max(0, -frexp(probability)[1]))
+
 
 Integers = NDArray[np.int64]
 

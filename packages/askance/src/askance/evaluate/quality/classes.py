@@ -1,17 +1,17 @@
-"""Estimates of the averages over three or more classes: balanced accuracy, macro recall and macro F1.
+"""Estimates of metrics of all classes together: averages over the classes, and functions of the whole confusion matrix.
 
-They depend on the whole confusion matrix C, with true classes k as rows and predictions j as columns. It is estimated
-group by group (predicted class and ask bin): a group with n events without an answer adds
+They depend on the confusion matrix C, with true classes k as rows and predictions j as columns. It is estimated group
+by group (predicted class and ask bin): a group with n events without an answer adds
 
     C_kj += answers of class k + n q_k,        q_k = (weight of the answers of class k) / (weight of all)
 
-(see ``stratum_weights``). With row sums R_k and column sums P_k,
+(see ``strata``). A metric f is a function of the right predictions C_kk and the row sums R_k; the column sums
+are known. So it changes with each cell by
 
-    recall_k = C_kk / R_k                 d recall_k / d C_kj = ([k = j] - recall_k) / R_k
-    F1_k = 2 C_kk / (R_k + P_k)           d F1_k / d C_kj = (2 [k = j] - F1_k) / (R_k + P_k)        for P_k is known
+    z_kj = df / dC_kj = [k = j] df / dC_kk + df / dR_k
 
-The interval comes from the first-order change z of the metric with each cell. Ask bins are joined (see ``joint``). A
-group with m answers varies by
+which is measured: f is computed once more with each of these numbers a little larger, and a little smaller. The
+interval comes from this first-order change. Ask bins are joined (see ``unanswered``). A group with m answers varies by
 
     (n^2 / (m - 1) + n) Var(z)        under (m q_k + mix_k) / (m + 1): one answer of the column's own mix added
 
@@ -22,24 +22,28 @@ answer, and classes of which no event was ever seen.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from askance.evaluate.metrics.arrays import Numbers, divide
-from askance.evaluate.quality.ask_bins import ASK_BINS, NEVER, SQUARE_UNIT, UNIT
-from askance.evaluate.quality.joint import join_bins
+from askance.evaluate.metrics.counts import PerClass
+from askance.evaluate.metrics.register import Metric, Weights
+from askance.evaluate.quality.bins import ASK_BINS, NEVER, SQUARE_UNIT, UNIT
 from askance.evaluate.quality.result import Estimate
-from askance.evaluate.quality.stratum_counts import StratumCounts
-from askance.evaluate.quality.stratum_weights import StratumWeights
-from askance.evaluate.quality.unanswered import normal_quantile
+from askance.evaluate.quality.strata import StratumCounts, StratumWeights
+from askance.evaluate.quality.unanswered import join_bins, normal_quantile
 
-FEW = 10
+FEW = 10  # answers of a class; with fewer, first-order changes are not enough
+STEP = 1e-6  # of a count, for slopes
 
 
 def join_cells(counts: StratumCounts) -> tuple[Numbers, Numbers, Numbers]:
     """Answers and their unasked weights per true class, ``[class, column, group]``, and N, k, m, O and the squares per
-    column and group. Groups are ask bins joined (see ``joint``). Events that stay open are the last group."""
+    column and group. Groups are ask bins joined (see ``unanswered``). Events that stay open are the last group."""
     unit = 2.0 ** np.arange(ASK_BINS)
     unasked, squares = counts.unasked * (unit / UNIT), counts.squares.sum(axis=0) * (unit * unit / SQUARE_UNIT)
     known = np.stack([counts.events, counts.asked, counts.answered.sum(axis=0), unasked.sum(axis=0), squares])
@@ -73,8 +77,13 @@ class ConfusionMatrix:
         shares = self.shares_of(weights, answered, unasked)
         self.matrix = counts.answered.sum(axis=2) + (without * shares).sum(axis=2)
         self.answers = counts.answered.sum(axis=(1, 2))
-        self.right = counts.answered.sum(axis=2).diagonal()
+        self.right_answers = counts.answered.sum(axis=2).diagonal()
         self.never_seen = self.answers == 0
+        right, events = self.matrix.diagonal(), self.matrix.sum(axis=1)
+        occurs = ~self.never_seen & (events > 0.0)
+        self.per_class = PerClass(
+            np.where(occurs, right, 0.0), np.where(occurs, events, 0.0), self.matrix.sum(axis=0), occurs
+        )
         answered, unasked, known = join_cells(counts)
         self.joined = StratumWeights.of(*known)
         size = self.joined.size
@@ -99,68 +108,126 @@ class ConfusionMatrix:
         unknown = (self.joined.open * np.abs(z - mean).max(axis=0)).sum()
         return float(np.sqrt((factor * variance).sum())), float(unknown)
 
-    def rare_recall(self, recall: Numbers, level: float) -> tuple[Numbers, Numbers]:
-        """How far the recall of a class with few answers could lie below and above, by Clopper and Pearson's limits.
+    def estimate(self, metric: Metric, formula: Formula, level: float) -> Estimate:
+        """The value f of a metric, and its limits."""
+        at = self.per_class
+        if not at.occurs.any():
+            return Estimate(0.0, metric.smallest, metric.largest)
+        value, z = float(formula(at)), normal_quantile(level)
+        found = interval_within(
+            value, self.deviation(gradient_of(formula, at)), self.rare_moves(formula, value, level), z, metric
+        )
+        return self.with_unseen(formula, found) if self.without and self.never_seen.any() else found
+
+    def rare_moves(self, formula: Formula, value: float, level: float) -> tuple[float, float]:
+        """How far the metric could lie below and above because of classes with few answers: the root of the sum of the
+        squares of its moves with the recall of each, which has Clopper and Pearson's limits.
 
         With r right and w wrong answers, these are quantiles of Beta(r, w + 1) and Beta(r + 1, w)."""
         from scipy.special import betaincinv
 
-        few = (self.answers > 0) & (self.answers < FEW)
-        right, wrong = self.right.astype(np.float64), (self.answers - self.right).astype(np.float64)
-        tail = (1.0 - level) / 2.0
+        at = self.per_class
+        few = np.flatnonzero((self.answers > 0) & (self.answers < FEW))
+        if not len(few):
+            return 0.0, 0.0
+        right = self.right_answers[few].astype(np.float64)
+        wrong, tail = self.answers[few] - right, (1.0 - level) / 2.0
+        recall = divide(at.right, at.events)[few]
         low = np.where(right > 0, betaincinv(np.maximum(right, 1.0), wrong + 1.0, tail), 0.0)
         high = np.where(wrong > 0, betaincinv(right + 1.0, np.maximum(wrong, 1.0), 1.0 - tail), 1.0)
-        return np.where(few, np.maximum(recall - low, 0.0), 0.0), np.where(few, np.maximum(high - recall, 0.0), 0.0)
+        rows = np.repeat(at.right[None], 2 * len(few), axis=0)
+        limits = np.concatenate([np.minimum(low, recall), np.maximum(high, recall)])
+        rows[np.arange(2 * len(few)), np.tile(few, 2)] = limits * np.tile(at.events[few], 2)
+        moves = np.asarray(formula(replace(at, right=rows)), float) - value
+        down, up = np.minimum(moves, 0.0), np.maximum(moves, 0.0)
+        return float(np.sqrt((down * down).sum())), float(np.sqrt((up * up).sum()))
+
+    def with_unseen(self, formula: Formula, found: Estimate) -> Estimate:
+        """The limits where classes that were never seen may have occurred nevertheless, all predicted rightly or none.
+
+        The other classes are as right, or as wrong, as the limits without these classes say."""
+        at = self.per_class
+        size = np.maximum(at.predictions, 1.0)
+        none = np.zeros_like(size)
+
+        def value(others: str, unseen: str | None) -> float:
+            """The metric with the other classes ``as they are``, all ``right`` or all ``wrong``."""
+            rest = {"as they are": at.right, "right": np.where(at.occurs, at.events, at.right), "wrong": none}[others]
+            of_unseen = {None: at.right, "right": size, "wrong": none}[unseen]
+            predictions = np.where(at.occurs, at.events, at.predictions) if others == "right" else at.predictions
+            return float(
+                formula(
+                    PerClass(
+                        np.where(self.never_seen, of_unseen, rest),
+                        at.events if unseen is None else np.where(self.never_seen, size, at.events),
+                        predictions if unseen is None else np.where(self.never_seen, size, predictions),
+                        at.occurs if unseen is None else at.occurs | self.never_seen,
+                    )
+                )
+            )
+
+        def limit(end: float, all_of: str) -> float:
+            start, stop = found.value, value(all_of, None)
+            part = min(max((end - start) / (stop - start), 0.0), 1.0) if stop != start else 0.0
+            first, last = value("as they are", all_of), value(all_of, all_of)
+            return first + part * (last - first)
+
+        return Estimate(
+            found.value, min(limit(found.low, "wrong"), found.low), max(limit(found.high, "right"), found.high)
+        )
 
 
-def averages(counts: StratumCounts, level: float) -> dict[str, Estimate]:
-    """Balanced accuracy, macro recall and macro F1: means of recall_k over the classes that occur, of recall_k over all
-    classes, and of F1_k over all classes."""
-    z = normal_quantile(level)
+Formula = Callable[[PerClass], Any]
+
+
+def estimate_classes(
+    counts: StratumCounts, metrics: Sequence[Metric], weights: Weights, level: float
+) -> dict[str, Estimate]:
+    """The metrics of all classes together."""
     cells = ConfusionMatrix(counts)
-    events, predictions, right = cells.matrix.sum(axis=1), cells.matrix.sum(axis=0), cells.matrix.diagonal()
-    classes = len(right)
-    unanswered = int(cells.never_seen.sum()) if cells.without else 0
-    occurs = ~cells.never_seen & (events > 0.0)
-    own = np.eye(classes)
-
-    recall = np.where(occurs, right / np.where(events > 0.0, events, 1.0), 0.0)
-    by_recall = np.where(occurs[:, None], (own - recall[:, None]) / np.where(events > 0.0, events, 1.0)[:, None], 0.0)
-    both = events + predictions
-    f1 = np.where(both > 0.0, 2.0 * right / np.where(both > 0.0, both, 1.0), 0.0)
-    by_f1 = np.where(both[:, None] > 0.0, (2.0 * own - f1[:, None]) / np.where(both > 0.0, both, 1.0)[:, None], 0.0)
-
-    count = max(int(occurs.sum()), 1)
-    below, above = cells.rare_recall(recall, level)
-    rare = np.array([np.sqrt((below**2).sum()), np.sqrt((above**2).sum())])
-    part = 2.0 * events / np.where(both > 0.0, both, 1.0)  # F1_k = recall_k 2 R_k / (R_k + P_k)
-    rare_f1 = np.array([np.sqrt(((below * part) ** 2).sum()), np.sqrt(((above * part) ** 2).sum())])
-    macro = interval_of_share(recall.mean(), cells.deviation(by_recall / classes), rare / classes, z)
-    balanced = interval_of_share(recall.sum() / count, cells.deviation(by_recall / count), rare / count, z)
-    macro_f1 = interval_of_share(f1.mean(), cells.deviation(by_f1 / classes), rare_f1 / classes, z)
-    # A class that was never seen may have occurred nevertheless, with a recall of 0 or 1.
-    some = int(occurs.sum()) / (int(occurs.sum()) + unanswered) if unanswered else 1.0
     return {
-        "balanced_accuracy": Estimate(balanced.value, balanced.low * some, balanced.high * some + 1.0 - some),
-        "recall": Estimate(macro.value, macro.low, min(macro.high + unanswered / classes, 1.0)),
-        "f1": Estimate(macro_f1.value, macro_f1.low, min(macro_f1.high + unanswered / classes, 1.0)),
+        metric.name: cells.estimate(metric, partial(metric.of_classes, weights=weights), level) for metric in metrics
     }
 
 
-def interval_of_share(value: Any, deviation: tuple[float, float], rare: Numbers, z: float) -> Estimate:
-    """The interval of a share v with standard deviation sigma, widened by rare classes and by what is unknown.
+def gradient_of(formula: Formula, at: PerClass) -> Numbers:
+    """z_kj = [k = j] df / dC_kk + df / dR_k, by differences; 0 for the row of a class that has no events."""
+    classes = len(at.right)
+    step = STEP * np.where(at.events > 0.0, at.events, np.maximum(at.predictions, 1.0))
+    moves = np.diag(step)
+
+    def slope(name: str) -> Numbers:
+        values = getattr(at, name)
+        rows = np.concatenate([values + moves, np.maximum(values - moves, 0.0)])
+        above, below = np.split(np.asarray(formula(replace(at, **{name: rows})), float), 2)
+        return (above - below) / (step + np.minimum(step, values))
+
+    return slope("right")[:, None] * np.eye(classes) + slope("events")[:, None]
+
+
+def interval_within(
+    value: float, deviation: tuple[float, float], rare: tuple[float, float], z: float, metric: Metric
+) -> Estimate:
+    """The interval of a value v with standard deviation sigma, widened by rare classes and by what is unknown.
 
         logit(low), logit(high) = logit(v) -+ z sigma / (v (1 - v))
 
-    The moves from v to these limits and those of the rare classes are added as squares, the unknown in full."""
-    value, (sigma, unknown) = float(value), deviation
-    inside = min(max(value, 1e-6), 1.0 - 1e-6)
-    step = min(z * sigma / (inside * (1.0 - inside)), 700.0)
-    odds = inside / (1.0 - inside)
-    low, high = odds * np.exp(-step), odds * np.exp(step)
-    down, up = value - min(low / (1.0 + low), value), max(high / (1.0 + high), value) - value
+    with v and sigma in units of the metric's range. The moves from v to these limits and those of the rare classes are
+    added as squares, the unknown in full. Without a largest value the limits are v -+ z sigma."""
+    sigma, unknown = deviation
+    if metric.largest == np.inf:
+        down = up = z * sigma
+    else:
+        width = metric.largest - metric.smallest
+        share = metric.as_share(value)
+        inside = min(max(share, 1e-6), 1.0 - 1e-6)
+        step = min(z * sigma / width / (inside * (1.0 - inside)), 700.0)
+        odds = inside / (1.0 - inside)
+        low, high = odds * np.exp(-step), odds * np.exp(step)
+        down = width * (share - min(low / (1.0 + low), share))
+        up = width * (max(high / (1.0 + high), share) - share)
     return Estimate(
         value,
-        float(max(value - np.hypot(down, rare[0]) - unknown, 0.0)),
-        float(min(value + np.hypot(up, rare[1]) + unknown, 1.0)),
+        float(max(value - np.hypot(down, rare[0]) - unknown, metric.smallest)),
+        float(min(value + np.hypot(up, rare[1]) + unknown, metric.largest)),
     )

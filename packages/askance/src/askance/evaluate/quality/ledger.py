@@ -10,26 +10,35 @@ import numpy as np
 
 from askance.errors import InvalidParameter
 from askance.evaluate.metrics.arrays import Numbers, is_number, share
-from askance.evaluate.metrics.probability import CALIBRATION_BINS
-from askance.evaluate.metrics.register import METRICS, Weights
+from askance.evaluate.metrics.register import Metric, Weights, estimated
+from askance.evaluate.metrics.scores import CALIBRATION_BINS
 from askance.evaluate.metrics.summary import position_of
 from askance.evaluate.quality import scored
 from askance.evaluate.quality.anytime import ConfidenceSequence, rectangle
-from askance.evaluate.quality.ask_bins import ASK_BINS, NEVER
 from askance.evaluate.quality.bins import (
+    ASK_BINS,
     BINS_PER_EXPONENT,
     BINS_PER_SIDE,
     LOWEST_TOP,
+    NEVER,
     SCORE_BINS,
     Integers,
     score_bin,
     score_bins,
     top_exponent,
 )
-from askance.evaluate.quality.classes import ConfusionMatrix, averages
-from askance.evaluate.quality.mistakes import UNKNOWN, Mistakes, accuracy, formulas, macro_precision, one_against_rest
+from askance.evaluate.quality.classes import ConfusionMatrix, estimate_classes
+from askance.evaluate.quality.mistakes import (
+    UNKNOWN,
+    Mistakes,
+    accuracy,
+    formulas,
+    macro_precision,
+    one_against_rest,
+    without_events,
+)
 from askance.evaluate.quality.result import Estimate, Quality
-from askance.evaluate.quality.stratum_counts import StratumCounts
+from askance.evaluate.quality.strata import StratumCounts
 from askance.evaluate.quality.unanswered import normal_quantile
 
 PROBABILITY_UNIT = 1 << 30
@@ -169,33 +178,42 @@ class Ledger:
         return plain
 
     def estimates(self) -> dict[str, Estimate]:
+        """The estimates that there are, in the order of tables."""
         settings, counts = self.settings, self.plain
-        classes = np.arange(len(settings.classes))
+        n_classes, events = len(settings.classes), int(counts.events.sum())
+        classes = np.arange(n_classes)
         mistakes = Mistakes.of(counts, classes, classes[:, None] != classes[None, :], settings.level)
-        found = {"accuracy": accuracy(mistakes)}
+        found = {"accuracy": accuracy(mistakes)}  # it follows from the mistakes of all columns together
         if settings.positive is None:
-            found |= (
-                averages(counts, settings.level)
-                if counts.events.any()
-                else dict.fromkeys(("balanced_accuracy", "recall", "f1"), UNKNOWN)
-            )
-            found["precision"] = macro_precision(mistakes)
-            return found
-        is_positive = (classes == settings.positive).astype(np.int64)
-        against = (
-            mistakes
-            if len(classes) == 2 and settings.positive == 1
-            else Mistakes.of(counts, is_positive, is_positive[:, None] != is_positive[None, :], settings.level)
+            found["precision"] = macro_precision(mistakes)  # it follows from the mistakes of each column
+        elif n_classes == 2 and settings.positive == 1:
+            found |= one_against_rest(mistakes, self.of_one_class, settings.weights)
+        else:
+            is_positive = (classes == settings.positive).astype(np.int64)
+            is_wrong = is_positive[:, None] != is_positive[None, :]
+            against = Mistakes.of(counts, is_positive, is_wrong, settings.level)
+            found |= one_against_rest(against, self.of_one_class, settings.weights)
+        of_all = [
+            metric
+            for metric in estimated()
+            if metric.name not in found and metric.is_there(settings.positive, settings.weights)
+        ]
+        found |= (
+            estimate_classes(counts, of_all, settings.weights, settings.level)
+            if events
+            else {metric.name: without_events(metric) for metric in of_all}
         )
-        found |= one_against_rest(against, settings.weights)
-        if len(classes) > 2:
-            found["balanced_accuracy"] = averages(counts, settings.level)["balanced_accuracy"]
-        events = int(counts.events.sum())
-        if len(classes) == 2 and events and self.scored == events:
+        if n_classes == 2 and events and self.scored == events:
             found["auc"] = scored.area(self.counts, mistakes, settings.level)
-        if len(classes) == 2 and events and self.probable == events:
+        if n_classes == 2 and events and self.probable == events:
             found["calibration_error"] = self.calibration(normal_quantile(settings.level))
-        return {name: found[name] for name in sorted(found, key=lambda name: METRICS[name].estimated or 0)}
+        return {metric.name: found[metric.name] for metric in estimated() if metric.name in found}
+
+    @property
+    def of_one_class(self) -> list[Metric]:
+        """The metrics of the positive class against the rest; all classes count in those of the whole matrix."""
+        two = len(self.settings.classes) == 2
+        return [metric for metric in estimated() if metric.of_class and (two or metric.of_matrix is None)]
 
     def calibration(self, z: float) -> Estimate:
         bins = np.arange(CALIBRATION_BINS)
@@ -218,7 +236,8 @@ class Ledger:
         if len(settings.classes) == 2:
             predicted = sequence.events if settings.positive == 1 else sequence.events[::-1]
             flip = slice(None) if settings.positive == 1 else slice(None, None, -1)
-            for name, formula in formulas(predicted[0], predicted[1], settings.weights).items():
+            found = formulas(self.of_one_class, predicted[0], predicted[1], settings.weights)
+            for name, formula in found.items():
                 intervals[name] = rectangle(lambda wrong, formula=formula: formula(wrong[..., flip]), sequence, alpha)
         return {
             name: Estimate(min(max(once[name].value, low), high), low, high) for name, (low, high) in intervals.items()

@@ -12,28 +12,31 @@ grows, with both.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from math import inf, nan
 from typing import Any
 
 import numpy as np
 
 from askance.evaluate.metrics.arrays import Numbers, divide
 from askance.evaluate.metrics.counts import Counts
-from askance.evaluate.metrics.register import METRICS, Metric, Weights
-from askance.evaluate.quality.ask_bins import SQUARE_UNIT, UNIT
-from askance.evaluate.quality.joint import Strata, mistakes_by_column, mistakes_of_all
+from askance.evaluate.metrics.register import Metric, Weights
+from askance.evaluate.quality.bins import SQUARE_UNIT, UNIT
 from askance.evaluate.quality.result import Estimate
-from askance.evaluate.quality.stratum_counts import StratumCounts
-from askance.evaluate.quality.stratum_weights import StratumWeights
-from askance.evaluate.quality.unanswered import UnansweredMistakes, combine_intervals, estimate_unanswered
-
-UNKNOWN = Estimate(float("nan"), 0.0, 1.0)
-ESTIMATED = sorted(
-    (metric for metric in METRICS.values() if metric.estimated is not None and metric.of_class is not None),
-    key=lambda metric: metric.estimated or 0,
+from askance.evaluate.quality.strata import StratumCounts, StratumWeights
+from askance.evaluate.quality.unanswered import (
+    Strata,
+    UnansweredMistakes,
+    combine_intervals,
+    estimate_unanswered,
+    mistakes_by_column,
+    mistakes_of_all,
 )
-"""The metrics of one class against the rest, in the order of tables."""
+
+UNKNOWN = Estimate(nan, 0.0, 1.0)
+"""Of a share of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,10 @@ class EstimatedCounts(Counts):
         return self.predictions
 
 
-def formulas(predicted_negative: float, predicted_positive: float, weights: Weights) -> dict[str, Any]:
-    """The metrics of one class against the rest as functions of the mistakes ``[..., (E_n, E_p)]``."""
+def formulas(
+    metrics: Iterable[Metric], predicted_negative: float, predicted_positive: float, weights: Weights
+) -> dict[str, Any]:
+    """Metrics of one class against the rest as functions of the mistakes ``[..., (E_n, E_p)]``."""
 
     def of_mistakes(metric: Metric, wrong: Any) -> Any:
         missed, alarms = wrong[..., 0], wrong[..., 1]
@@ -119,14 +124,18 @@ def formulas(predicted_negative: float, predicted_positive: float, weights: Weig
         assert metric.of_class is not None
         return metric.of_class(counts, weights)
 
-    return {metric.name: partial(of_mistakes, metric) for metric in ESTIMATED}
+    return {metric.name: partial(of_mistakes, metric) for metric in metrics}
 
 
-def one_against_rest(mistakes: Mistakes, weights: Weights) -> dict[str, Estimate]:
-    """All metrics of one class against the rest; ``mistakes`` has two columns, predicted negative and positive."""
+def one_against_rest(mistakes: Mistakes, metrics: Iterable[Metric], weights: Weights) -> dict[str, Estimate]:
+    """Metrics of one class against the rest; ``mistakes`` has two columns, predicted negative and positive."""
     predicted_negative, predicted_positive = mistakes.events.sum(axis=1)
     if not predicted_negative + predicted_positive:
-        nothing = Estimate(0.0, 0.0, 0.0)
-        return {metric.name: UNKNOWN if metric.largest <= 1.0 else nothing for metric in ESTIMATED}
-    metrics = formulas(predicted_negative, predicted_positive, weights)
-    return {name: mistakes.estimate(formula) for name, formula in metrics.items()}
+        return {metric.name: without_events(metric) for metric in metrics}
+    found = formulas(metrics, predicted_negative, predicted_positive, weights)
+    return {name: mistakes.estimate(formula) for name, formula in found.items()}
+
+
+def without_events(metric: Metric) -> Estimate:
+    """What is known before the first event: nothing, but that a cost is 0 so far."""
+    return Estimate(0.0, 0.0, 0.0) if metric.largest == inf else Estimate(nan, metric.smallest, metric.largest)

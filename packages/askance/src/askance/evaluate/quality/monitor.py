@@ -10,13 +10,11 @@ import numpy as np
 
 from askance.errors import InvalidInput, InvalidParameter
 from askance.evaluate.quality.anytime import ConfidenceSequence
-from askance.evaluate.quality.ask_bins import ask_bin_of
-from askance.evaluate.quality.bins import Integers, as_score, probability_bin, score_key, unasked_weight
-from askance.evaluate.quality.formats import FORMAT, upgrade
+from askance.evaluate.quality.bins import Integers, as_score, ask_bin_of, probability_bin, score_key, unasked_weight
 from askance.evaluate.quality.ledger import PROBABILITY_UNIT, EstimateSettings, Ledger
-from askance.evaluate.quality.recent import ASKED, EventNumbers, Recent, read_columns
+from askance.evaluate.quality.recent import ASKED, FORMAT, EventNumbers, Recent, read_columns, upgrade
 from askance.evaluate.quality.result import Estimate, Quality
-from askance.evaluate.quality.stratum_counts import StratumCounts
+from askance.evaluate.quality.strata import StratumCounts
 from askance.pending import Pending
 
 WORTH_ARRAYS = 8  # events from which on they are counted faster together

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
+from math import inf
 from typing import Any, NamedTuple
 
 from askance.evaluate.metrics.register import METRICS
@@ -116,9 +117,9 @@ class Quality(Mapping[str, Estimate]):
 
     def why_open(self, name: str) -> str:
         """Why the interval of a share holds nearly everything; empty where it does not."""
-        if not self.estimates[name].is_open or METRICS[name].largest > 1.0:
+        if METRICS[name].largest == inf or not self.as_share(name).is_open:
             return ""
-        if self.reachable is not None and not self.reachable.estimates.get(name, self.estimates[name]).is_open:
+        if self.reachable is not None and name in self.reachable and not self.reachable.as_share(name).is_open:
             return f"no interval: {format_count(self.unreachable, 'event')} could not be asked"
         return f"{TOO_FEW}: {self.rarest}"
 
@@ -128,9 +129,13 @@ class Quality(Mapping[str, Estimate]):
         label = min(self.answers, key=self.answers.__getitem__)
         return f"{format_count(self.answers[label], 'label')} of {label}"
 
+    def as_share(self, name: str) -> Estimate:
+        """An estimate in units of the metric's range, from 0 to 1."""
+        return Estimate(*map(METRICS[name].as_share, self.estimates[name]))
+
     def telling(self, name: str) -> Quality:
         """These estimates, or those of ``reachable`` where what could not be asked leaves this one too wide."""
-        return self.reachable if self.reachable is not None and self[name].is_too_wide else self
+        return self.reachable if self.reachable is not None and self.as_share(name).is_too_wide else self
 
     def scope(self, name: str) -> str:
         """What ``telling`` is about, where that is not all events."""

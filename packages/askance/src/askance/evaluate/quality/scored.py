@@ -35,11 +35,10 @@ from typing import NamedTuple
 import numpy as np
 
 from askance.evaluate.metrics.arrays import Numbers, divide
-from askance.evaluate.quality.ask_bins import ASK_BINS, SQUARE_UNIT, UNIT
-from askance.evaluate.quality.bins import SCORE_BINS
+from askance.evaluate.quality.bins import ASK_BINS, SCORE_BINS, SQUARE_UNIT, UNIT
 from askance.evaluate.quality.mistakes import UNKNOWN, Mistakes
 from askance.evaluate.quality.result import Estimate
-from askance.evaluate.quality.stratum_counts import StratumCounts
+from askance.evaluate.quality.strata import StratumCounts
 
 FEW = 20
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.evaluate.quality.ask_bins import ASK_BINS
+from askance.evaluate.quality.bins import ASK_BINS
 from askance.learner.state import declare_record
 
 LATELY, SUMS = 32, 3  # asked events that are remembered, and numbers of each

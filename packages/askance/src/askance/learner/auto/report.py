@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance.evaluate.quality.ask_bins import ASK_BINS
+from askance.evaluate.quality.bins import ASK_BINS
 from askance.evaluate.quality.ledger import EstimateSettings, Ledger
 from askance.evaluate.quality.result import Quality
 from askance.learner.auto.layout import view_counts, view_head, view_member, view_report_counts
@@ -132,7 +132,7 @@ def describe_estimate(quality: Quality, name: str) -> str:
     """
     about, told = quality.scope(name), quality.telling(name)
     value, low, high = told[name]
-    if told[name].is_too_wide:
+    if told.as_share(name).is_too_wide:
         found = f"[{low:.1%}, {high:.1%}], {told.rarest}"
         return f"{about}: too early to say {found}; labels bought at random (explore) tell more"
     return f"{about} {value:.1%} [{low:.1%}, {high:.1%}]"

@@ -1,7 +1,7 @@
 """What a committee counts for its report: how good it is, and what its labels were spent on.
 
 Every event is counted by its predicted class and ask bin, every bought answer by these two and its class. From these
-counts ``askance.quality`` estimates, in the same whole numbers (see ``ask_bins``). An answer stands for (1 - p) / p
+counts ``askance.quality`` estimates, in the same whole numbers (see ``bins``). An answer stands for (1 - p) / p
 events of its group that were not asked: its unasked weight. A late answer counts in the group of its event, by what was
 predicted then.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from askance.evaluate.quality.ask_bins import RAREST, SQUARE_SHIFT, UNIT, ask_bin_of
+from askance.evaluate.quality.bins import RAREST, SQUARE_SHIFT, UNIT, ask_bin_of
 from askance.learner.auto.layout import cell_at, group_at, n_classes, view_counts, view_head, view_report_counts
 
 LARGEST_UNASKED = 2.0 ** (RAREST + 1) - 1.0

@@ -5,7 +5,7 @@ from tests.compare.streams import blobs
 
 import askance
 from askance.compare import Candidate, Sweep
-from askance.compare.twins import build, preset_of, twin_of
+from askance.compare.random_baseline import build, preset_of, random_baseline_of
 from askance.errors import InvalidParameter, UnknownAlgorithm
 from askance.learner import query as q
 from askance.learner.auto.layout import view_head
@@ -13,7 +13,7 @@ from askance.learner.presets import PRESETS
 
 
 def test_a_twin_learns_alike_and_asks_at_random():
-    with_twin = {row.name: twin_of(row.name) for row in PRESETS if twin_of(row.name)}
+    with_twin = {row.name: random_baseline_of(row.name) for row in PRESETS if random_baseline_of(row.name)}
     assert [row.name for row in PRESETS if row.name not in with_twin] == [
         row.name for row in PRESETS if row.query in (q.Random, q.Always)
     ]
@@ -22,10 +22,10 @@ def test_a_twin_learns_alike_and_asks_at_random():
         assert (own.update, own.fixed) == (other.update, other.fixed)
         assert other.query is q.Random
         assert own.query not in (q.Random, q.Always)
-    assert twin_of("APAI") == "RPA-I"  # by any of its names
-    assert twin_of("MPAA-I") == "MRPA-I"
-    assert twin_of("UOAL-entropy") == "UOAL-random"
-    assert twin_of("SEL-2nd") == "SEL-2nd-random"  # which no paper has
+    assert random_baseline_of("APAI") == "RPA-I"  # by any of its names
+    assert random_baseline_of("MPAA-I") == "MRPA-I"
+    assert random_baseline_of("UOAL-entropy") == "UOAL-random"
+    assert random_baseline_of("SEL-2nd") == "SEL-2nd-random"  # which no paper has
     assert preset_of("sop_random") == preset_of("SEL-2nd-random")
     assert preset_of("SOAL-diag-random").name == "SORL-diag"
 

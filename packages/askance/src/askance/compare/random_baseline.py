@@ -1,9 +1,9 @@
-"""The twin of an algorithm: the same learner, learning in the same way, that asks at random.
+"""The random baseline of an algorithm: the same learner, learning in the same way, that asks at random.
 
-What choosing is worth shows beside the twin alone; beside another learner that asks at random, the learners are
-compared as well. Most algorithms of the papers have a twin among them (PAA-I has RPA-I, D-ADA has R-ADA). The others
-are made here, and called after theirs (OA3 has OA3-random). That of ``auto`` is the same committee with the same
-budget, which tosses a coin where ``auto`` goes by its doubt.
+Only this baseline shows what choosing is worth: beside another learner that asks at random, the learners are compared,
+too. Most algorithms of the papers have one among them (PAA-I has RPA-I, D-ADA has R-ADA). The others are made here, and
+called after theirs (OA3 has OA3-random). That of ``auto`` is the same committee with the same budget, which tosses a
+coin where ``auto`` goes by its doubt.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EVEN = 0.5
 
 
 def preset_of(algorithm: str) -> Preset:
-    """The preset of this name; also ``auto`` and the twins, which are none."""
+    """The preset of this name; also ``auto`` and the random baselines, which are none."""
     base = _base_of(algorithm)
     if base is not None:
         return _at_random(preset_of(base))
@@ -45,12 +45,12 @@ def preset_of(algorithm: str) -> Preset:
 
 
 def is_committee(algorithm: str) -> bool:
-    """Whether it is ``auto`` or its twin, whose rate is that of the budget."""
+    """Whether it is ``auto`` or its random baseline, whose rate is that of the budget."""
     return preset_of(algorithm) in (ALONE, ALONE_AT_RANDOM)
 
 
 def build(algorithm: str, **parameters: Any) -> ActiveClassifier:
-    """As ``make``; also the twins."""
+    """As ``make``; also the random baselines."""
     row = preset_of(algorithm)
     if row is ALONE_AT_RANDOM:
         rate = 1.0 if parameters.get("budget") is None else EVEN
@@ -64,13 +64,13 @@ def build(algorithm: str, **parameters: Any) -> ActiveClassifier:
     return clf
 
 
-def twin_of(algorithm: str) -> str | None:
+def random_baseline_of(algorithm: str) -> str | None:
     """The name of the algorithm that learns alike and asks at random; None for one that does so itself, or asks always.
 
     Examples
     --------
-    >>> twin_of("SOAL-diag"), twin_of("auto"), twin_of("OA3"), twin_of("SOL-diag")
-    ('SORL-diag', 'auto-random', 'OA3-random', None)
+    >>> [random_baseline_of(name) for name in ("SOAL-diag", "auto", "OA3", "SOL-diag")]
+    ['SORL-diag', 'auto-random', 'OA3-random', None]
     """
     own = preset_of(algorithm)
     return None if issubclass(own.query, q.Random | q.Always) else _at_random(own).name
@@ -85,7 +85,7 @@ def _at_random(own: Preset) -> Preset:
 
 
 def _base_of(algorithm: Any) -> str | None:
-    """Whose twin a name such as OA3-random means; None for any other name, such as UOAL-random, which a paper has."""
+    """Whose random baseline a name such as OA3-random means; None for any other, such as UOAL-random of a paper."""
     key = key_of(algorithm) if isinstance(algorithm, str) else ""
     base = key.removesuffix(RANDOM)
     return base if base != key and key not in BY_NAME and (base in BY_NAME or is_auto(base)) else None

@@ -1,4 +1,4 @@
-"""Metrics for rules that say how sure they are: paper 5 §6.1.2, and the calibration error."""
+"""Metrics of scores and of probabilities: the area under the ROC curve, and those of paper 5 §6.1.2."""
 
 from __future__ import annotations
 
@@ -120,3 +120,29 @@ def total_loss(
     missed = as_flags(is_positive & ~says_positive)
     alarms = as_flags(~is_positive & says_positive)
     return float(false_negative_cost * missed + false_positive_cost * alarms)
+
+
+def area(is_positive: Flags, score: Numbers) -> float:
+    """Area under the ROC curve: how often a positive event scores above a negative one, a tie counting half.
+
+    ``score`` may be a margin or a probability; only its order matters. NaN if one of the two kinds of event
+    is missing, for then there is no pair to compare.
+
+    Examples
+    --------
+    >>> area(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.4, 0.9]))
+    0.875
+    """
+    positives = as_flags(is_positive)
+    negatives = len(is_positive) - positives
+    if not positives or not negatives:
+        return float("nan")
+    order = np.argsort(score)
+    ordered = score[order]
+    starts = np.concatenate(([0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1))  # of equal scores
+    positives_here = np.add.reduceat(is_positive[order], starts, dtype=np.int64)
+    negatives_here = np.diff(starts, append=len(ordered)) - positives_here
+    negatives_below = np.cumsum(negatives_here) - negatives_here
+    # Twice the number of pairs in the right order, so that ties stay whole numbers and the sum is exact.
+    twice_the_pairs = int((positives_here * (2 * negatives_below + negatives_here)).sum())
+    return twice_the_pairs / (2 * positives * negatives)
