@@ -7,7 +7,7 @@ from typing import Any
 
 from askance.data import Stream
 from askance.data.encoding.kinds import CATEGORY, DATE, NUMBER, TEXT
-from askance.data.formats.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH
+from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH
 
 DONE = (
     (NUMBER, "number", "numbers", "standardised by running statistics", "not scaled"),

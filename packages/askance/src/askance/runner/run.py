@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from askance.data import Stream
 from askance.data.encoding.kinds import number_in
 from askance.data.formats import pieces
-from askance.data.formats.first_events import warnings_of
 from askance.data.formats.read_options import ReadOptions, change
+from askance.data.formats.stream import warnings_of
 from askance.engines import WorkerEngine
 from askance.engines.local import ThreadEngine, cores
 from askance.errors import BadLine, InvalidInput, InvalidParameter

@@ -36,12 +36,12 @@ from askance.data.encoding.kinds import (
     why_not_a_date,
     why_not_a_number,
 )
+from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect, sample_of
 from askance.data.formats.delimited import DelimitedStream
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import NOT_UTF8, Source
-from askance.data.formats.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
 from askance.data.formats.stream import Rows
 from askance.errors import BadLine, InvalidInput
 

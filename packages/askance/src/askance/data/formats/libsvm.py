@@ -16,6 +16,7 @@ import numpy as np
 from askance.compile import specialise
 from askance.data.encoding.assemble import merge_row, sort_row
 from askance.data.encoding.kinds import LARGEST, SAMPLE_ROWS, why_not_a_number
+from askance.data.encoding.scaling import SparseScaling
 from askance.data.formats.buffer import NEWLINE, RETURN, Buffer, format_token
 from askance.data.formats.cells import stands_for_missing
 from askance.data.formats.labels import FULL, Places, find_label
@@ -23,7 +24,6 @@ from askance.data.formats.numbers import HARD, NOT_A_NUMBER, NUMBER, ZERO, Table
 from askance.data.formats.pieces import ParsedRows, TextPiece, count_lines
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.sparse import SparseScaling
 from askance.data.formats.stream import BATCH_ENTRIES, Field, Stream
 from askance.data.formats.stream import Rows as Parts
 from askance.data.missing import USUAL
@@ -277,7 +277,7 @@ class LibsvmStream(Stream):
         self._scaling.settle(batch.rows.values[: batch.n_entries], batch.width - (not self._zero_based))
 
     def _rows(self) -> Iterator[Parts]:
-        most_rows = self._scaling.most_rows(self.options.batch_rows)
+        most_rows = self._rows_per_batch(self._scaling.n_standardised)
         parsed = RowBuffer(most_rows, self._entries)
         for place in range(len(self.source)):
             if place:

@@ -31,11 +31,11 @@ from askance.data.encoding.kinds import (
     format_names,
     why_not_a_number,
 )
+from askance.data.encoding.scaling import SparseScaling
 from askance.data.formats.labels import as_array
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.sparse import SparseScaling
-from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream
+from askance.data.formats.stream import Field, Rows, Stream
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 
 # --- arrays inside an archive, piece by piece ------------------------------------------------------------
@@ -191,7 +191,7 @@ class NpzStream(Stream):
                 archive = Archive(self.source.open_seekable(place), self.source.names[place])
                 self._begin_part(archive, place)
             self._archive = None
-            most = max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, self._width)))
+            most = self._rows_per_batch(self._width)
             while self._done < self._n_rows:
                 n = min(most, self._n_rows - self._done)
                 X, good = self._take(n, self._done)

@@ -33,7 +33,7 @@ from askance.data.formats.pieces import ParsedRows, RowGroupPiece, cut_row_group
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.row_stream import RowStream
 from askance.data.formats.source import Source
-from askance.data.formats.stream import BATCH_ENTRIES, Rows
+from askance.data.formats.stream import Rows
 from askance.errors import BadLine, InvalidInput
 from askance.extras import how_to_install
 
@@ -133,7 +133,7 @@ class ParquetStream(RowStream):
             if place:
                 self._file = self._open(place)
                 self._check_schema(self._file, place)
-            most = max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, len(self._schema.names))))
+            most = self._rows_per_batch(len(self._schema.names))
             batches, first = self._file.iter_batches(batch_size=most), 0
             while True:
                 with self._explaining():

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from askance.data.encoding.data_warnings import FirstEvents, find_warnings
 from askance.data.encoding.kinds import IGNORE, IGNORED_NAMES, TIME, find_label, format_names
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.labels import Labels
@@ -303,6 +304,10 @@ class Stream(ABC):
         """Where rows come from, if that is to be told."""
         return Origins(self.source.names, self.has_lines, self._id_field()) if self.options.origins else None
 
+    def _rows_per_batch(self, width: int) -> int:
+        """How many rows of so many numbers a batch may have so that its memory stays small."""
+        return max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, width)))
+
     def share_read(self) -> float | None:
         """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""
         if self._share_of_pieces is not None:
@@ -388,6 +393,22 @@ class Stream(ABC):
         self.bad_lines += 1
         if len(self.bad_line_examples) < SHOWN_BAD_LINES:
             self.bad_line_examples.append(str(error))
+
+
+def warnings_of(stream: Stream) -> list[str]:
+    """What a user should know of the data of a stream before trusting what is learned from them."""
+    label = next((field.name for field in stream.fields if field.kind == "label"), None)
+    found = find_warnings(
+        FirstEvents(
+            kinds={field.name: field.kind for field in stream.fields if field.kind != "label"},
+            values=stream.first_values,
+            labels=stream.first_values.get(label, []) if label is not None else [],
+            missing=stream.missing,
+            missing_labels=stream.labels.is_missing,
+            giving=lambda name, kind: f"--field {name}={kind}",
+        )
+    )
+    return found + stream.warnings
 
 
 # --- where rows come from --------------------------------------------------------------------------------
