@@ -20,9 +20,9 @@ import msgspec
 import numpy as np
 
 from askance.data.encoding.assemble import csr
+from askance.data.encoding.columns import gather_columns
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.explain import towards
-from askance.data.encoding.raw import gather_columns
 from askance.data.encoding.rows import FieldError, Plan, RowFeatures, flatten
 from askance.errors import AskanceError, ModelFileError
 from askance.evaluate.calibration import OnlineCalibration
@@ -242,7 +242,7 @@ class Learner:
                 cells, taken = Cells(), []
             self.features.take(cells, plan)
             outcomes.append(None)
-            taken.append((event, plan.widened))
+            taken.append((event, plan.promoted))
         decided += self._decide(cells, taken, after + len(decided))
         decisions = iter(decided)
         return [next(decisions) if outcome is None else outcome for outcome in outcomes]
@@ -259,7 +259,7 @@ class Learner:
         plan = self.features.plan(flat, event.widened, is_from_log=event.was_asked is not None)
         if plan.error is not None:
             if not event.is_repeated:
-                self.features.strays.add(plan.strays)
+                self.features.mismatches.add(plan.mismatches)
             raise plan.error
         return plan
 

@@ -242,7 +242,7 @@ class RawActiveClassifier(BaseActiveClassifier):
 
     def _take_many(self, raw: RawEvents, classes: np.ndarray) -> Events:
         """Encode events, and begin or make room for them. If that fails, nothing has changed."""
-        from askance.data.encoding.raw import encode, reopen_kinds, settle_kinds
+        from askance.data.encoding.columns import encode, reopen_kinds, settle_kinds
         from askance.data.encoding.rows import RowFeatures
 
         kept = self._features.to_dict() if hasattr(self, "_features") else None
@@ -304,7 +304,7 @@ class RawActiveClassifier(BaseActiveClassifier):
 
     def _settle_kinds(self, parts: Sequence[RawEvents]) -> None:
         """Settle what the fields are by the first pieces of a stream, before any of them is played."""
-        from askance.data.encoding.raw import settle_kinds
+        from askance.data.encoding.columns import settle_kinds
 
         features = self._fresh_features()
         settle_kinds(features, parts)
@@ -401,7 +401,7 @@ class RawActiveClassifier(BaseActiveClassifier):
             self._compiled_learner()  # refuses what cannot work before anything changes
         plan = features.plan(row)
         if plan.error is not None:
-            features.strays.add(plan.strays)
+            features.mismatches.add(plan.mismatches)
             raise InvalidInput(str(plan.error))
         when = self._times([plan.time if time is None else time] if (time, plan.time) != (None, None) else None)
         cells = Cells()
@@ -460,7 +460,7 @@ class RawActiveClassifier(BaseActiveClassifier):
         raw = self._raw_events(X)
         if raw is None:
             return super()._predict_scores(X)
-        from askance.data.encoding.raw import transform
+        from askance.data.encoding.columns import transform
 
         self._match_fields(raw)
         self._check_any_is_known(raw)

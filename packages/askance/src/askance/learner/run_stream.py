@@ -168,8 +168,8 @@ class PlayingClassifier(AskTellClassifier):
 
     def _run_batches(self, batches: Any, bar: ProgressBar | None, workers: int | WorkerEngine | None) -> Trace:
         """Play pieces of a stream one after the other. What the first ones have to tell is found before they play."""
+        from askance.data.encoding.columns import reopen_kinds
         from askance.data.encoding.kinds import SAMPLE_ROWS
-        from askance.data.encoding.raw import reopen_kinds
 
         is_new = not hasattr(self, "_state")
         waiting, held, n_events = batches_of(batches, workers if isinstance(workers, int) else None), list[Any](), 0

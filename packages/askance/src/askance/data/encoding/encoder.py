@@ -16,7 +16,7 @@ import numpy as np
 from askance.data.encoding.assemble import csr, rows_of, word_counts
 from askance.data.encoding.embedding import EMBEDDING, Embedding
 from askance.data.encoding.hashing import HASH_BITS, Hasher
-from askance.data.encoding.kind_evidence import WIDER
+from askance.data.encoding.kind_evidence import PROMOTIONS
 from askance.data.encoding.kinds import HASHED, KINDS, NUMBER, words
 from askance.data.encoding.scaling import RunningStandardisation
 from askance.errors import InvalidInput, InvalidParameter
@@ -182,7 +182,7 @@ class Encoder:
         return -1
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
+    def promoted(self) -> list[tuple[str, str, str]]:
         """The fields that got a wider kind, in order, each with the kind before and the kind after."""
         found, kinds = [], dict[str, str]()
         for name, kind in self.history:
@@ -310,7 +310,7 @@ class Encoder:
             new.embeddings = given
             for name, kind in kept["fields"]:
                 is_sound = isinstance(name, str) and (kind in KINDS or (kind == EMBEDDING and name in given))
-                if not is_sound or (name in new.kinds and kind not in WIDER.get(new.kinds[name], ())):
+                if not is_sound or (name in new.kinds and kind not in PROMOTIONS.get(new.kinds[name], ())):
                     raise ValueError(f"the fields are damaged at {name!r}")
                 new.add(name, kind)
             new.scaling = RunningStandardisation.from_dict(kept["scaling"])

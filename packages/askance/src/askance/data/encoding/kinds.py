@@ -133,7 +133,7 @@ TEXT_NAMES = {
     "sentence", "tweet",
 }  # fmt: skip
 IGNORED_NAMES = {"id"}
-SHARE_OF_NUMBERS = 0.95  # among the values of a field of numbers; a stray word does not make it a category
+SHARE_OF_NUMBERS = 0.95  # among the values of a field of numbers; a single word does not make it a category
 WORDS_OF_TEXT = 4  # on average, from which a field without a telling name is text
 
 FEWEST_DATES = 2  # after a single one, as in a live stream, any text may follow

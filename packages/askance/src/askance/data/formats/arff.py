@@ -77,7 +77,7 @@ class ArffStream(DelimitedStream):
         known = {name: CATEGORY if isinstance(kind, list) else kind for name, kind in head.items() if kind != OTHER}
         known |= {name: IGNORE for name in head if last_name(name) in IGNORED_NAMES}
         if self._is_sparse:
-            self.table = "sparse table"
+            self.format = "sparse table"
             sample: list[list[str]] = []
             values = _values_by_place(content)
             known |= {name: guess(name, values.get(place, [])) for place, name in enumerate(head) if name not in known}
@@ -93,7 +93,7 @@ class ArffStream(DelimitedStream):
             self.labels.settle(entries.get(label, "0") for entries in _sample(content))
         self._settle(known, sample)
         self._defaults = {
-            place: name for place, name in enumerate(self.names) if name in self.declared and place != self._label
+            place: name for place, name in enumerate(self.names) if name in self.declared and place != self._label_index
         }
 
     def _declared_words(self) -> dict[str, list[str]]:
@@ -153,16 +153,16 @@ class ArffStream(DelimitedStream):
         entries = _sparse_entries(text)
         if entries is None:
             return None
-        label = self._declared_or_zero(self._label) if self._label >= 0 else ""
+        label = self._declared_or_zero(self._label_index) if self._label_index >= 0 else ""
         categories, texts = [], []
         numbers: dict[int, float] = {}
         for place, value in entries.items():
             if place >= len(self.names):
                 raise ValueError(f"there is no attribute {place}; {len(self.names)} are declared, from 0.")
             name = self.names[place]
-            kind = "" if place == self._label else self._kind(name)
+            kind = "" if place == self._label_index else self._kind(name)
             column = f"attribute {place} ({format_names([name])!r})"
-            if place == self._label:
+            if place == self._label_index:
                 label = value
             elif kind == NUMBER:
                 number = math.nan if self.missing.covers(value) else number_in(value)
@@ -181,10 +181,11 @@ class ArffStream(DelimitedStream):
             elif kind == TEXT and not self.missing.covers(value):
                 texts.append((name, value))
         found = self.labels.number_of(label.encode("utf-8"))
-        self.labels.understand(self.declared.get(self.names[self._label]) if self._label >= 0 else None)
-        if self._label >= 0 and found in self.labels.wrong:
+        self.labels.understand(self.declared.get(self.names[self._label_index]) if self._label_index >= 0 else None)
+        if self._label_index >= 0 and found in self.labels.wrong:
             raise ValueError(
-                f"attribute {self._label} ({format_names([self.names[self._label]])!r})", self.labels.wrong[found]
+                f"attribute {self._label_index} ({format_names([self.names[self._label_index]])!r})",
+                self.labels.wrong[found],
             )
         categories += [
             (name, self._features.category_of(name, self.declared[name][0]))
@@ -217,8 +218,8 @@ class ArffStream(DelimitedStream):
         declared = self.declared.get(self.names[place])
         return declared[0] if declared else "0"
 
-    def _finish(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
-        X, y, times = super()._finish(cells, labels)
+    def _finish(self, cells: Cells, y: np.ndarray | None) -> Rows:
+        X, y, times = super()._finish(cells, y)
         if self._is_sparse and self._how == TO_UNIT_LENGTH:
             specialise(unit_rows)(X.indptr, X.data)
         return X, y, times

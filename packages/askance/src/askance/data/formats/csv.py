@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.data.encoding.kind_evidence import ENOUGH
+from askance.data.encoding.kind_evidence import VALUES_TO_SETTLE
 from askance.data.encoding.kinds import (
     IGNORE,
     IGNORED_NAMES,
@@ -45,10 +45,10 @@ from askance.data.formats.cells import (
     split,
 )
 from askance.data.formats.delimited import DelimitedStream, Wrong
+from askance.data.formats.named_fields import names_in
 from askance.data.formats.pieces import PIECE_BYTES, FilePart, TextPiece
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.stream import names_in
 from askance.data.missing import USUAL, MissingValues
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 
@@ -94,7 +94,7 @@ class CsvStream(DelimitedStream):
         is_cut = not self._buffer.holds_only(content)
         sample = sample_of(content, self.name, self.dialect, len(first), is_cut)
         # Cells of many lines, within quotes, may leave few rows to judge by: then the kinds may still change.
-        is_enough = not is_cut or len(sample) > min(ENOUGH, count_sample_rows(len(first)) - 1)
+        is_enough = not is_cut or len(sample) > min(VALUES_TO_SETTLE, count_sample_rows(len(first)) - 1)
         if header is None and self._state is not None:
             names = [name for name in names_in(self._state) if not name.isdigit()]
             header = None if set(names).isdisjoint(first) else True
@@ -240,7 +240,7 @@ class CsvStream(DelimitedStream):
         lengths = [len(name.encode()) for name in self._header]
         for row in np.flatnonzero((rows.stops - rows.starts == lengths).all(axis=1)).tolist():
             if [rows.text(row, place) for place in range(len(lengths))] == self._header:
-                wrong.setdefault(row, Wrong(max(self._label, 0), "the line repeats the names of the columns."))
+                wrong.setdefault(row, Wrong(max(self._label_index, 0), "the line repeats the names of the columns."))
 
     def _first_row(self, buffer: Buffer, refuse: Refuse) -> list[str]:
         """The first row that can be split."""

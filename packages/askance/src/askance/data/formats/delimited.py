@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance.compile import specialise
-from askance.data.encoding.assemble import csr
 from askance.data.encoding.encoder import DATE_WEIGHT, Cells, Encoder
-from askance.data.encoding.kind_evidence import Strays
+from askance.data.encoding.kind_evidence import TypeMismatches
 from askance.data.encoding.kinds import (
     CATEGORY,
     DATE,
@@ -32,11 +31,12 @@ from askance.data.encoding.rows import FieldError, RowFeatures
 from askance.data.formats import cells as kernels
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.cells import Dialect, Split, split
+from askance.data.formats.named_fields import NamedFieldsStream
 from askance.data.formats.numbers import tables
 from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import NOT_UTF8, Source
-from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream, find_id
+from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows
 from askance.errors import BadLine, InvalidInput
 
 # --- rows that may change what the fields are ------------------------------------------------------------
@@ -66,93 +66,36 @@ def is_careful(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool
     return False
 
 
-def count_strays(
-    strays: Strays, stray: dict[str, list[int]], present: dict[str, np.ndarray], wrong: Iterable[int]
+def count_mismatches(
+    mismatches: TypeMismatches, mismatched: dict[str, list[int]], present: dict[str, np.ndarray], wrong: Iterable[int]
 ) -> bool:
-    """Count the stray values of columns; if a kind may have to give way to them, count nothing and say so.
+    """Count the type mismatches of columns; False, and nothing counted, if a field may have to be promoted for them.
 
-    ``stray`` are the rows of each column with such a value, ``present`` which rows have a value at all.
+    ``mismatched`` are the rows of each column with such a value, ``present`` which rows have a value at all.
     """
     found = {}
-    for name in stray.keys() | set(strays.names):
+    for name in mismatched.keys() | set(mismatches.names):
         is_counted = present[name].copy()
         is_counted[list(wrong)] = False
-        is_counted[stray.get(name, [])] = True
+        is_counted[mismatched.get(name, [])] = True
         numbers = np.cumsum(is_counted)
-        ends = numbers[stray.get(name, [])].tolist()
-        if not strays.stay_few(name, ends):
+        ends = numbers[mismatched.get(name, [])].tolist()
+        if not mismatches.stay_few(name, ends):
             return False
         found[name] = (int(numbers[-1]) if len(numbers) else 0, ends)
     for name, (values, ends) in found.items():
-        strays.take_many(name, values, ends)
+        mismatches.take_many(name, values, ends)
     return True
 
 
-def add_one_by_one(
-    features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
-) -> dict[int, Wrong]:
-    """Add those rows to a batch that can be taken; what is wrong with the others."""
-
-    def add(texts: dict[str, str]) -> FieldError | None:
-        plan = features.plan(
-            {name: text or None if features.kinds[name] == TIME else text for name, text in texts.items()}
-        )
-        if plan.error is None:
-            features.take(cells, plan)
-        else:
-            features.strays.add(plan.strays)
-        return plan.error
-
-    return _try_each(add, features, rows, {n: places[n] for n in features.kinds if n in places}, unreadable)
-
-
-def transform_one_by_one(
-    features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
-) -> dict[int, Wrong]:
-    """As ``add_one_by_one``, with the fields left as they are."""
-
-    def transform(texts: dict[str, str]) -> FieldError | None:
-        plan = features.plan_transform(texts)
-        if plan.error is None:
-            features.fill(cells, plan)
-        return plan.error
-
-    known = {name: places[name] for name in features.kinds if name in places}
-    return _try_each(transform, features, rows, known, unreadable)
-
-
-def _try_each(
-    take: Callable[[dict[str, str]], FieldError | None],
-    features: RowFeatures,
-    rows: Split,
-    places: dict[str, int],
-    unreadable: dict[int, Wrong],
-) -> dict[int, Wrong]:
-    """Take the texts of every row that can be read, field by field; what is wrong with the others."""
-    wrong = dict(unreadable)
-    for row in range(rows.n_rows):
-        if row not in unreadable:
-            texts = {name: rows.text(row, place) for name, place in places.items()}
-            error = take(texts)
-            if error is not None:
-                wrong[row] = _explain(features, error, texts, places)
-    return wrong
-
-
-def _explain(features: RowFeatures, error: FieldError, texts: dict[str, str], places: dict[str, int]) -> Wrong:
-    name = error.field
-    reason = why_not_a_number(texts[name]) if features.kinds[name] == NUMBER else error.reason
-    return Wrong(places[name], reason)
-
-
-class DelimitedStream(Stream):
+class DelimitedStream(NamedFieldsStream):
     """Rows of cells with named fields. A format tells where its cells begin, by ``_begin_part``."""
 
     dialect: Dialect
     names: list[str]
     has_names = True
     has_lines = True
-    table = "table"
+    format = "table"
     kept_as = "csv"
     comma_places: tuple[int, ...] = ()
     """Fields whose numbers have a decimal comma."""
@@ -163,14 +106,8 @@ class DelimitedStream(Stream):
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
-        self._features = RowFeatures(
-            options.features,
-            hash_bits=options.hash_bits,
-            ngrams=options.ngrams,
-            raw=options.raw,
-            na_values=self.missing.added,
-        )
-        self._label = -1
+        self._features = self._new_features()
+        self._label_index = -1
         self._buffer = self._open_text(0)
 
     @abstractmethod
@@ -182,37 +119,26 @@ class DelimitedStream(Stream):
         return self._features.encoder
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
-        """The fields that got a wider kind while they were read."""
-        return self._encoder.widened[self._widened_before :]
-
-    @property
     def fields(self) -> list[Field]:
         """The fields in the order of the file."""
-        return [
-            Field(name, "label" if place == self._label else self._kind(name)) for place, name in enumerate(self.names)
-        ]
-
-    def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
-        label = self.names[self._label] if self._label >= 0 else None
-        return {"format": self.table, "labels": self.labels.kind, **self._features.to_dict()} | {"label": label}
+        return [Field(name, "label" if name == self._label else self._kind(name)) for name in self.names]
 
     # --- what the fields are -----------------------------------------------------------------------------
 
     def _settle(self, kinds: Mapping[str, str], sample: Sequence[Sequence[str]], is_enough: bool = True) -> None:
         """Decide on the label and the kinds of the fields: given, known from the file, saved, or guessed; for good if
         the sample is enough to judge by."""
-        self._label = self._find_label()
+        self._label_index = self._find_label()
+        self._label = self.names[self._label_index] if self._label_index >= 0 else None
         self.first_values = {name: [row[place] for row in sample] for place, name in enumerate(self.names)}
-        names = [name for place, name in enumerate(self.names) if place != self._label]
+        names = [name for place, name in enumerate(self.names) if place != self._label_index]
         given = check_features(self.options.features, names)
         if self._state is not None:
             self._take_state(self._state, names, kinds)
         else:
             odd = {self.names[place]: NUMBER for place in (*self.comma_places, *self.truth_places)}
             for place, name in enumerate(self.names):
-                if place != self._label:
+                if place != self._label_index:
                     final = given.get(name) or kinds.get(name)
                     kind = final or odd.get(name) or guess(name, [row[place] for row in sample], self.missing)
                     self._features.begin(name, kind, is_final=final is not None, is_settled=is_enough)
@@ -225,8 +151,8 @@ class DelimitedStream(Stream):
             self._features.declared = self._declared_words()
         self._features.time_field = next((name for name, kind in self._encoder.kinds.items() if kind == TIME), None)
         self._first = self._features.to_dict()
-        self._widened_before = len(self._encoder.widened)
-        labels = [row[self._label] for row in sample] if self._label >= 0 else []
+        self._promoted_before = len(self._encoder.promoted)
+        labels = [row[self._label_index] for row in sample] if self._label_index >= 0 else []
         self.labels.settle(labels)
         self._at = {name: place for place, name in enumerate(self.names)}
         self._arrange()
@@ -248,26 +174,21 @@ class DelimitedStream(Stream):
         self.truth_places = tuple(truths)
         self._slots = np.array([self._encoder.slots[self.names[place]] for place in self._places[NUMBER]], np.int64)
 
-    def _id_field(self) -> str | None:
-        return find_id([name for place, name in enumerate(self.names) if place != self._label])
-
     def _kind(self, name: str) -> str:
         return self._encoder.kinds.get(name, IGNORE)
 
     def _find_label(self) -> int:
         advice = "; does something else than a comma, a tab, a semicolon or a bar separate its cells?"
-        place = self._place_of_label(self.names, self._state, advice)
-        return -1 if place is None else place
+        index = self._index_of_label(self.names, advice)
+        return -1 if index is None else index
 
     def _take_state(self, state: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, str]) -> None:
         """Go on with the fields of a model. One that came in another format may not know all of these: the others
         have the kinds that the file tells, or are learned from their first values on."""
-        self._check_format(state, self.table, f"is a {self.table}")
-        self._features = RowFeatures.from_dict(state)
-        self._features.missing = self.missing
+        self._features = self._features_of(state, f"a {self.format}")
         if self.options.frozen:
             self._check_fields(self._encoder.kinds, names)
-        elif state.get("format") != self.table:
+        elif state.get("format") != self.format:
             self._check_fields(self._encoder.kinds, names)
             for name in (name for name in names if name not in self._encoder.kinds):
                 self._features.begin(name, kinds.get(name, IGNORE), is_final=name in kinds)
@@ -276,7 +197,6 @@ class DelimitedStream(Stream):
                 f"the fields of {self.name!r} are not those the model was trained on: "
                 f"{format_names(self._encoder.kinds)}."
             )
-        self.labels.kind = self.labels.kind or state.get("labels")
 
     # --- rows --------------------------------------------------------------------------------------------
 
@@ -297,11 +217,11 @@ class DelimitedStream(Stream):
             while (found := self._some_rows(self._buffer, cells)) is not None:
                 labels.append(found)
                 if cells.n_rows >= self.options.batch_rows or cells.n_cells >= BATCH_ENTRIES:
-                    yield self._finish(cells, labels)
+                    yield self._finish(cells, self._labels_of(labels))
                     cells, labels = Cells(), []
         self.close()
         if cells.n_rows:
-            yield self._finish(cells, labels)
+            yield self._finish(cells, self._labels_of(labels))
 
     def _some_rows(self, buffer: Buffer, cells: Cells) -> np.ndarray | None:
         """Add the next rows to a batch; returns the numbers of their labels, or None at the end of the file."""
@@ -309,10 +229,9 @@ class DelimitedStream(Stream):
         rows = split(buffer, self.dialect, len(self.names), most, self.refuse)
         return None if rows is None else self._add(rows, cells)
 
-    def _finish(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
-        X = self._encoder.matrix(cells, self._encoder.scaling.as_next if self.options.frozen else None)
-        times = np.array(cells.times) if self._places[TIME] else None
-        return X, self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None, times
+    def _labels_of(self, found: list[np.ndarray]) -> np.ndarray | None:
+        """The labels with these numbers."""
+        return self.labels.decode(np.concatenate(found)) if self._label is not None else None
 
     def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
         """Parse some whole lines, all of which are rows."""
@@ -320,14 +239,7 @@ class DelimitedStream(Stream):
         cells, labels = Cells(), [np.zeros(0, np.int32)]
         while (rows := split(buffer, self.dialect, len(self.names), self.options.batch_rows, self.refuse)) is not None:
             labels.append(self._add(rows, cells))
-        y = self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None
-        times = np.array(cells.times) if self._places[TIME] else None
-        lines, ids = self._take_origins(first_line)
-        return ParsedRows(self._encoder.encode(cells), y, times, lines, ids, buffer.line - first_line)
-
-    def scale(self, rows: Any) -> Any:
-        """The rows that ``parse`` gave, with their numbers standardised."""
-        return csr(*self._encoder.scale_rows(rows), self._encoder.width)
+        return self._finish_piece(cells, self._labels_of(labels), first_line, buffer.line - first_line)
 
     def _add(self, rows: Split, cells: Cells) -> np.ndarray:
         """Add the rows that can be read to a batch; returns the numbers of their labels."""
@@ -335,17 +247,16 @@ class DelimitedStream(Stream):
         unreadable: dict[int, Wrong] = {}
         self._check_text(rows, unreadable)
         no_text, misfits = dict(unreadable), dict[int, Wrong]()
-        stray: dict[str, list[int]] = {}
-        numbers = self._numbers(rows, misfits, stray)
+        mismatched: dict[str, list[int]] = {}
+        numbers = self._numbers(rows, misfits, mismatched)
         labels = self._find_labels(rows, unreadable)
         hashed = {place: self._hash(rows, place, unreadable) for place in self._places[CATEGORY]}
-        dates = {place: self._dates(rows, place, unreadable, misfits, stray) for place in self._places[DATE]}
+        dates = {place: self._dates(rows, place, unreadable, misfits, mismatched) for place in self._places[DATE]}
         times = self._times(rows, misfits)
         wrong = unreadable | misfits | no_text
-        if self._has_to_go_one_by_one(rows, numbers, unreadable, wrong, stray):
+        if self._has_to_go_one_by_one(rows, numbers, unreadable, wrong, mismatched):
             before = cells.n_rows
-            add = transform_one_by_one if self.options.frozen else add_one_by_one
-            wrong = add(self._features, as_they_are, cells, self._at, unreadable)
+            wrong = self._add_one_by_one(as_they_are, cells, unreadable)
             self._arrange()
             keep = np.array([row for row in range(rows.n_rows) if row not in wrong], int)
             assert cells.n_rows == before + len(keep)
@@ -378,17 +289,17 @@ class DelimitedStream(Stream):
         numbers: np.ndarray,
         unreadable: Mapping[int, Wrong],
         wrong: Mapping[int, Wrong],
-        stray: dict[str, list[int]],
+        mismatched: dict[str, list[int]],
     ) -> bool:
-        """Whether some of these rows may change the kinds of fields; if not, their stray values are counted."""
+        """Whether some of these rows may change the kinds of fields; if not, their type mismatches are counted."""
         if self.options.frozen:  # what does not fit may be left out, of a field whose kind is open
             return len(wrong) > len(unreadable)
         if is_careful(self._features, rows, self.names):
             return True
-        stray = {name: [row for row in found if row not in unreadable] for name, found in stray.items()}
+        mismatched = {name: [row for row in found if row not in unreadable] for name, found in mismatched.items()}
         present = {}
         numbered = {place: k for k, place in enumerate(self._places[NUMBER])}
-        for name in stray.keys() | set(self._features.strays.names):
+        for name in mismatched.keys() | set(self._features.mismatches.names):
             place = self._at[name]
             if place in numbered:
                 present[name] = ~np.isnan(numbers[:, numbered[place]])
@@ -396,7 +307,27 @@ class DelimitedStream(Stream):
                 present[name] = np.array(
                     [not self.missing.covers(rows.text(row, place)) for row in range(rows.n_rows)], np.bool_
                 )
-        return not count_strays(self._features.strays, stray, present, wrong)
+        return not count_mismatches(self._features.mismatches, mismatched, present, wrong)
+
+    def _add_one_by_one(self, rows: Split, cells: Cells, unreadable: Mapping[int, Wrong]) -> dict[int, Wrong]:
+        """Add those rows to a batch that can be taken; what is wrong with the others."""
+        features = self._features
+        add = features.add_known if self.options.frozen else features.add
+        columns = {name: self._at[name] for name in features.kinds if name in self._at}
+        wrong = dict(unreadable)
+        for row in range(rows.n_rows):
+            if row in unreadable:
+                continue
+            texts: dict[str, Any] = {name: rows.text(row, column) for name, column in columns.items()}
+            if features.time_field in texts:
+                texts[features.time_field] = texts[features.time_field] or None  # an empty time is missing
+            try:
+                add(cells, texts)
+            except FieldError as error:
+                is_number = features.kinds[error.field] == NUMBER
+                reason = why_not_a_number(texts[error.field]) if is_number else error.reason
+                wrong[row] = Wrong(columns[error.field], reason)
+        return wrong
 
     def _add_many(
         self,
@@ -437,7 +368,7 @@ class DelimitedStream(Stream):
                     except UnicodeDecodeError:
                         wrong.setdefault(row, Wrong(place, NOT_UTF8))
 
-    def _numbers(self, rows: Split, wrong: dict[int, Wrong], stray: dict[str, list[int]]) -> np.ndarray:
+    def _numbers(self, rows: Split, wrong: dict[int, Wrong], mismatched: dict[str, list[int]]) -> np.ndarray:
         chosen = np.array(self._places[NUMBER], np.int64)
         values = np.empty((rows.n_rows, len(chosen)))
         what = np.empty((rows.n_rows, len(chosen)), np.uint8)
@@ -461,7 +392,7 @@ class DelimitedStream(Stream):
                     wrong.setdefault(row, Wrong(self._places[NUMBER][k], why_not_a_number(text)))
                     name = self.names[self._places[NUMBER][k]]
                     if name in self._features.evidence and not looks_like_a_number(text):
-                        stray.setdefault(name, []).append(row)
+                        mismatched.setdefault(name, []).append(row)
         return values
 
     def _times(self, rows: Split, wrong: dict[int, Wrong]) -> np.ndarray:
@@ -481,7 +412,7 @@ class DelimitedStream(Stream):
         place: int,
         unreadable: Mapping[int, Wrong],
         wrong: dict[int, Wrong],
-        stray: dict[str, list[int]],
+        mismatched: dict[str, list[int]],
     ) -> np.ndarray:
         """The columns of what is learned from the dates of a field: of weekdays and of hours, -1 for none."""
         codes = np.zeros(rows.n_rows, np.int64)
@@ -494,7 +425,7 @@ class DelimitedStream(Stream):
                 if not words:
                     wrong.setdefault(row, Wrong(place, why_not_a_date(text)))
                     if self.names[place] in self._features.evidence:
-                        stray.setdefault(self.names[place], []).append(row)
+                        mismatched.setdefault(self.names[place], []).append(row)
             codes[row] = known.setdefault(words, len(known))
         table = np.full((2, len(known)), -1, np.int32)
         for words, code in known.items():
@@ -536,18 +467,18 @@ class DelimitedStream(Stream):
 
     def _find_labels(self, rows: Split, wrong: dict[int, Wrong]) -> np.ndarray:
         found = np.zeros(rows.n_rows, np.int32)
-        if self._label < 0:
+        if self._label_index < 0:
             return found
-        starts, stops = rows.starts[:, self._label].copy(), rows.stops[:, self._label].copy()
+        starts, stops = rows.starts[:, self._label_index].copy(), rows.stops[:, self._label_index].copy()
         done = 0
         while True:
             done = specialise(kernels.find_labels)(rows.data, starts, stops, done, self.labels.places, found)
             if done == rows.n_rows:
                 break
             self.labels.make_room()
-        self.labels.understand(self.declared.get(self.names[self._label]))
+        self.labels.understand(self.declared.get(self.names[self._label_index]))
         if self.labels.wrong:
             for row, number in enumerate(found.tolist()):
                 if number in self.labels.wrong:
-                    wrong.setdefault(row, Wrong(self._label, self.labels.wrong[number]))
+                    wrong.setdefault(row, Wrong(self._label_index, self.labels.wrong[number]))
         return found

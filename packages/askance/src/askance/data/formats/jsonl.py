@@ -17,9 +17,9 @@ from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import LABEL_NAMES, SAMPLE_ROWS, find_label, format_names
 from askance.data.encoding.rows import FieldError, flatten
 from askance.data.formats.buffer import BYTE_ORDER_MARK, Buffer
+from askance.data.formats.named_fields import RowStream
 from askance.data.formats.pieces import ParsedRows, TextPiece
 from askance.data.formats.read_options import ReadOptions
-from askance.data.formats.row_stream import RowStream
 from askance.data.formats.source import NOT_UTF8, Input, Source
 from askance.data.formats.stream import BATCH_ENTRIES, Rows
 from askance.errors import BadLine, InvalidInput, InvalidParameter
@@ -53,9 +53,9 @@ class JsonlStream(RowStream):
         content = self._buffer.first_lines(SAMPLE_ROWS)
         names, rows = self._first_rows(content)
         if self._label is None and self.options.label is not False:
-            self._label = find_label(names) if self._state is None else self._label_beside(names, self._state)
+            self._label = find_label(names) if self._state is None else self._unknown_label(names, self._state)
             names, rows = self._first_rows(content)  # now with what is below the label's field left whole
-        self._names = names
+        self.names = names
         if isinstance(self.options.label, str) and rows and self._label not in names:
             raise InvalidParameter(
                 f"none of the first rows of {self.name!r} has a field {self._label!r} to be the label; "
@@ -67,7 +67,7 @@ class JsonlStream(RowStream):
         if self._state is None:
             self._features.guess_kinds(rows)
         elif rows and (self.options.frozen or self._state.get("format") != self.format):
-            self._check_any_is_known(self._features.kinds, names)
+            self._check_any_is_known(names)
         self._first = self._features.to_dict()
 
     def _first_rows(self, content: bytes) -> tuple[list[str], list[dict[str, Any]]]:
@@ -106,11 +106,11 @@ class JsonlStream(RowStream):
             for number, line in self._buffer.lines():
                 self._take_line(place, number, line, cells, labels)
                 if cells.n_rows >= self.options.batch_rows or cells.n_cells >= BATCH_ENTRIES:
-                    yield self._finish(cells, labels)
+                    yield self._finish(cells, self._label_array(labels))
                     cells, labels = Cells(), []
         self.close()
         if cells.n_rows:
-            yield self._finish(cells, labels)
+            yield self._finish(cells, self._label_array(labels))
 
     def _take_line(self, place: int, number: int, line: bytes | BadLine, cells: Cells, labels: list[Any]) -> None:
         """Add the row of a line to a batch, unless it is empty or bad."""
@@ -144,7 +144,7 @@ class JsonlStream(RowStream):
         cells, labels = Cells(), list[Any]()
         for number, line in buffer.lines():
             self._take_line(piece.place, number, line, cells, labels)
-        return self._finish_piece(cells, labels, first_line, buffer.line - first_line)
+        return self._finish_piece(cells, self._label_array(labels), first_line, buffer.line - first_line)
 
 
 def _constant(word: str) -> None:

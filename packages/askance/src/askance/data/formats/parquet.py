@@ -15,23 +15,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from askance.data.encoding.columns import add_table, ignored_for_good
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import (
     DATE,
     IGNORE,
     IGNORED_NAMES,
-    LARGEST,
     NUMBER,
     SAMPLE_ROWS,
     format_names,
     last_name,
-    why_not_a_number,
 )  # fmt: skip
 from askance.data.encoding.rows import FieldError, flatten
 from askance.data.encoding.table import plain
+from askance.data.formats.named_fields import RowStream
 from askance.data.formats.pieces import ParsedRows, RowGroupPiece, cut_row_groups
 from askance.data.formats.read_options import ReadOptions
-from askance.data.formats.row_stream import RowStream
 from askance.data.formats.source import Source
 from askance.data.formats.stream import Rows
 from askance.errors import BadLine, InvalidInput
@@ -58,15 +57,15 @@ class ParquetStream(RowStream):
         self._arrow = _pyarrow()
         self._file: Any = self._open(0)
         self._schema = self._file.schema_arrow
-        self._names = self._schema.names
-        self._label = self._find_label(self._names)
+        self.names = self._schema.names
+        self._label = self._find_label(self.names)
         self._look_at_first_rows()
 
     def _find_label(self, names: Sequence[str]) -> str | None:
         if len(set(names)) < len(names):
             raise InvalidInput(f"{self.name!r} has two fields with the same name.")
-        place = self._place_of_label(names, self._state)
-        return None if place is None else names[place]
+        index = self._index_of_label(names)
+        return None if index is None else names[index]
 
     def _open(self, place: int) -> Any:
         self.close()
@@ -108,10 +107,10 @@ class ParquetStream(RowStream):
             first = next(self._file.iter_batches(batch_size=SAMPLE_ROWS), None)
             rows = first.to_pylist() if first is not None else []
         if self._state is not None and self.options.frozen:
-            top = {name if name in self._names else name.split(".")[0]: k for name, k in self._features.kinds.items()}
-            self._check_fields(top, self._names)
+            top = {name if name in self.names else name.split(".")[0]: k for name, k in self._features.kinds.items()}
+            self._check_fields(top, self.names)
         elif self._state is not None and self._state.get("format") != self.format:
-            self._check_any_is_known(self._features.kinds, self._names)
+            self._check_any_is_known(self.names)
         self._keep_first_values([{name: plain(value) for name, value in row.items()} for row in rows])
         if self._label is not None:
             self.labels.settle_by_values(plain(row[self._label]) for row in rows)
@@ -140,7 +139,7 @@ class ParquetStream(RowStream):
                     batch = next(batches, None)
                 if batch is None:
                     break
-                rows = self._play(batch, first)
+                rows = self._finish(*self._take_rows(batch, first))
                 first += batch.num_rows
                 if rows[0].shape[0]:
                     yield rows
@@ -174,54 +173,42 @@ class ParquetStream(RowStream):
                 f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
             )
 
-    def _play(self, batch: Any, first: int) -> Rows:
-        return self._finish(*self._take_rows(batch, first))
-
-    def _take_rows(self, batch: Any, first: int) -> tuple[Cells, list[Any]]:
+    def _take_rows(self, batch: Any, first: int) -> tuple[Cells, np.ndarray | None]:
         """The cells and the labels of some rows, the first of which has this number in its file."""
-        kinds = self._features.kinds
-        numbers = [name for name in self._schema.names if kinds.get(name) == NUMBER and self._is_number(name)]
-        ignored = {name for name, kind in kinds.items() if kind == IGNORE and name not in self._features.evidence}
-        others = [n for n in self._schema.names if n not in numbers and n != self._label and n not in ignored]
-        table = np.empty((batch.num_rows, len(numbers)))
-        wrong: dict[int, tuple[str, str]] = {}
-        for k, name in enumerate(numbers):
-            table[:, k], is_bad = self._numbers(batch.column(name))
-            for row in np.flatnonzero(is_bad).tolist():
-                wrong.setdefault(row, (name, why_not_a_number(str(table[row, k]))))
+        kinds, names = self._features.kinds, self._schema.names
+        numbers = {
+            name: self._numbers(batch.column(name))
+            for name in names
+            if kinds.get(name) == NUMBER and self._is_number(name)
+        }
+        without = {*numbers, *ignored_for_good(self._features), self._label}
         with self._explaining():
-            rows = self._plain_rows(batch, others)
+            rows = self._plain_rows(batch, [name for name in names if name not in without])
             labels = batch.column(self._label).to_pylist() if self._label is not None else []
-        cells, kept, y = Cells(), [], []
-        for row in range(batch.num_rows):
-            try:
-                if row in wrong:
-                    raise FieldError(*wrong[row])
-                label = self._label_of(plain(labels[row])) if labels else None
-                self._add(cells, flatten({name: plain(value) for name, value in rows[row].items()}))
-            except FieldError as error:
-                file, column = self.source.names[self._place], f"field {format_names([error.field])!r}"
-                bad = BadLine(file, first + row, column, error.reason, unit="row")
-                bad.field = error.field
-                if self.options.quarantine is not None:
-                    bad.raw = _as_json(self._plain_rows(batch.slice(row, 1), self._schema.names)[0])
-                self.refuse(bad)
-                continue
-            kept.append(row)
-            y.append(label)
+        y: dict[int, Any] = {}
+
+        def row_at(row: int) -> dict[str, Any]:
+            y[row] = self._label_of(plain(labels[row])) if labels else None
+            return flatten({name: plain(value) for name, value in rows[row].items()})
+
+        def refuse(row: int, error: FieldError) -> None:
+            file, column = self.source.names[self._place], f"field {format_names([error.field])!r}"
+            bad = BadLine(file, first + row, column, error.reason, unit="row")
+            bad.field = error.field
+            if self.options.quarantine is not None:
+                bad.raw = _as_json(self._plain_rows(batch.slice(row, 1), names)[0])
+            self.refuse(bad)
+
+        cells = Cells()
+        added = add_table(self._features, cells, batch.num_rows, numbers, row_at, refuse, self.options.frozen)
         if self.origins is not None and self.origins.id_field is not None:
             with self._explaining():
                 ids = batch.column(self.origins.id_field).to_pylist()
-            self.origins.add(self._place, (), [plain(ids[row]) for row in kept])
+            self.origins.add(self._place, (), [plain(ids[row]) for row in added])
         if self.options.keep_rows:
-            whole = self._plain_rows(batch, [name for name in self._schema.names if name != self._label])
-            self._kept_rows += [flatten({name: plain(v) for name, v in whole[row].items()}) for row in kept]
-        slots = np.array([self._features.encoder.slots[name] for name in numbers], np.int64)
-        if numbers:
-            cells.add_numbers(0, slots, table[kept])
-            for name, present in zip(numbers, (~np.isnan(table[kept])).sum(axis=0).tolist(), strict=True):
-                self._features.count_numbers(name, present)
-        return cells, y
+            whole = self._plain_rows(batch, [name for name in names if name != self._label])
+            self._kept_rows += [flatten({name: plain(v) for name, v in whole[row].items()}) for row in added]
+        return cells, self._label_array([y[row] for row in added])
 
     def _plain_rows(self, batch: Any, names: list[str]) -> list[dict[str, Any]]:
         """Some fields of the rows; Python's times have no nanoseconds."""
@@ -234,16 +221,15 @@ class ParquetStream(RowStream):
         rows: list[dict[str, Any]] = self._arrow.RecordBatch.from_arrays(columns, names).to_pylist()
         return rows
 
-    def _numbers(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        """A column as float64, NaN where it is missing, and which values cannot be learned from."""
+    def _numbers(self, column: Any) -> np.ndarray:
+        """A column as float64, NaN where it is missing."""
         arrow = self._arrow
         with self._explaining():
             if arrow.types.is_temporal(column.type):
                 whole = arrow.int32() if column.type.bit_width == 32 else arrow.int64()
                 column = column.cast(whole)
             values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
-        values = self.missing.blank(values)
-        return values, np.abs(values) > LARGEST
+        return self.missing.blank(values)
 
 
 class FeatherStream(ParquetStream):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property
@@ -13,28 +13,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from askance.data.encoding.data_warnings import FirstEvents, find_warnings
-from askance.data.encoding.kinds import IGNORE, IGNORED_NAMES, TIME, find_label, format_names
+from askance.data.encoding.kinds import IGNORE, TIME, format_names
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.labels import Labels
 from askance.data.formats.pieces import CopiedSource, ParsedRows, TextPiece, cut_input, cut_lines
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Input, Source
-from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.errors import BadLine, InvalidInput
 
 BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
 SHOWN_BAD_LINES = 5
 NOT_COPIED = {"_open_part", "_buffer", "_keeper", "_kept_earlier", "_file", "_arrow", "first_values", "source"}
 """What a copy of a stream for another process does without."""
-WITH_NAMES = {"table", "rows", "parquet"}
-"""The formats of rows with named fields, which an encoder reads alike."""
-
-
-def names_in(state: Mapping[str, Any]) -> list[str]:
-    """The fields that a model knows, by its state; none where that is damaged, which is told when it is taken."""
-    try:
-        return [str(name) for name, _ in state.get("fields", ())]
-    except (TypeError, ValueError):
-        return []
+FORMATS_WITH_NAMES = {"table", "rows", "parquet"}
+"""The formats of rows with named fields, which an encoder reads alike; as they are called in a model."""
 
 
 class Batch(NamedTuple):
@@ -150,9 +142,14 @@ class Stream(ABC):
         """What was learned from the rows so far, for ``open_stream(..., state=)``: JSON and arrays."""
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
+    def promoted(self) -> list[tuple[str, str, str]]:
         """The fields that got a wider kind while they were read, each with the kind before and the kind after."""
         return []
+
+    @property
+    def widened(self) -> list[tuple[str, str, str]]:
+        """Another name of ``promoted``."""
+        return self.promoted
 
     @property
     def warnings(self) -> list[str]:
@@ -318,71 +315,11 @@ class Stream(ABC):
             return 1.0 if part is None and self._has_begun else None
         return (self._place + inside) / len(self.source)
 
-    def _place_of_label(self, names: Sequence[str], state: Mapping[str, Any] | None, advice: str = "") -> int | None:
-        """Which field of a table is the label: the one that was named, that the model knows, or that looks like it."""
-        wanted = self.options.label
-        if wanted is False:
-            return None
-        if wanted is None and state is not None:
-            wanted = state.get("label") if state.get("label") in names else self._label_beside(names, state)
-        if wanted is None and self.options.frozen:
-            return None
-        if isinstance(wanted, str):
-            if wanted not in names:
-                raise InvalidParameter(
-                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {format_names(names)}."
-                )
-            return names.index(wanted)
-        if wanted is not None:
-            if not -len(names) <= wanted < len(names):
-                raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
-            return wanted % len(names)
-        if len(names) < 2:
-            only = (
-                f"a single field, {format_names(names)!r}, which leaves none beside the label" if names else "no fields"
-            )
-            raise InvalidInput(f"{self.name!r} has {only}{advice or '.'}")
-        usual = find_label(names) or names[-1]
-        if state is not None and usual in names_in(state):
-            raise InvalidInput(
-                f"{self.name!r} has no label: {usual!r} is a field that the model learns from; 'askance predict' takes "
-                "such files, or name the field with --label."
-            )
-        return names.index(usual)
-
-    def _label_beside(self, names: Sequence[str], state: Mapping[str, Any]) -> str | None:
-        """The label for a model that does not say what it is called, as one saved in Python: a field that it does not
-        know, with the name of a label, or the only one; to look at rows, none but the former."""
-        if state.get("label") is not None:
-            return None
-        known = set(names_in(state))
-        unknown = [name for name in names if name not in known]
-        only = unknown[0] if len(unknown) == 1 and not self.options.frozen else None
-        return find_label(unknown) or only
-
     def _check_format(self, state: Mapping[str, Any], own: str, what: str) -> None:
         """Refuse a model of another format, unless the rows of both have named fields."""
         trained = state.get("format")
-        if trained != own and not {trained, own} <= WITH_NAMES:
+        if trained != own and not {trained, own} <= FORMATS_WITH_NAMES:
             raise InvalidInput(f"the model was trained on {trained!r} data, but {self.name!r} {what}.")
-
-    def _check_any_is_known(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
-        """Refuse rows of which the model knows no field."""
-        if kinds.keys().isdisjoint(names):
-            raise InvalidInput(
-                f"the first rows of {self.name!r} have the fields {format_names(names)}, none of which is a field of "
-                f"the model; it knows {format_names(kinds)}."
-            )
-
-    def _check_fields(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
-        """Refuse a table without some of the fields that the model learned from."""
-        missing = [name for name, kind in kinds.items() if kind not in (IGNORE, TIME) and name not in names]
-        if missing:
-            fields = "field" if len(missing) == 1 else "fields"
-            raise InvalidInput(
-                f"{self.name!r} does not have the {fields} {format_names(missing)}, which the model learned from; it "
-                f"has: {format_names(names)}."
-            )
 
     def refuse(self, error: BadLine) -> None:
         """Raise the error, or count the line, and keep it, where bad ones are to be left out."""
@@ -414,11 +351,6 @@ def warnings_of(stream: Stream) -> list[str]:
 # --- where rows come from --------------------------------------------------------------------------------
 
 FILE, LINE, ID = "file", "line", "id"
-
-
-def find_id(names: Sequence[str]) -> str | None:
-    """The field that is called as an id usually is."""
-    return next((name for name in names if name.strip().lower() in IGNORED_NAMES), None)
 
 
 class Origins:

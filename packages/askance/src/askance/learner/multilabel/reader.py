@@ -66,7 +66,7 @@ class EventReader(StreamClassifier):
         raw = self._raw_events(X)
         if raw is None:
             return read_events(self._check_rows(X, reset=False))
-        from askance.data.encoding.raw import transform
+        from askance.data.encoding.columns import transform
 
         self._match_fields(raw)
         self._check_any_is_known(raw)
