@@ -165,7 +165,7 @@ def test_arrays_that_do_not_fit_are_refused(arrays, reason):
 
 
 def test_wide_rows_make_smaller_batches(monkeypatch):
-    monkeypatch.setattr("askance.data.formats.npz.BATCH_ENTRIES", 100)
+    monkeypatch.setattr("askance.data.formats.stream.BATCH_ENTRIES", 100)
     sizes = [batch.X.shape[0] for batch in read(archive(X=np.ones((25, 10))))]
     assert sizes == [10, 10, 5]
     assert batches.BATCH_ENTRIES > 1000

@@ -60,7 +60,7 @@ def settle_kinds(features: RowFeatures, parts: Sequence[RawEvents]) -> None:
 
 def _by_column(rows: Sequence[Mapping[str, Any]], names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
     """The fields of some rows by the columns that they are or are nested in: the first where there are several."""
-    order, longest = {name: place for place, name in enumerate(names)}, max(map(len, names), default=0)
+    order, longest = {name: index for index, name in enumerate(names)}, max(map(len, names), default=0)
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     column_of: dict[str, str | None] = {}
     for row in rows:
@@ -83,7 +83,7 @@ def reopen_kinds(features: RowFeatures, parts: Sequence[RawEvents]) -> None:
 
 
 def _first_rows(events: RawEvents, most: int) -> list[dict[str, Any]]:
-    """The first rows of some events, up to one that cannot be read, which is told of when it is taken in."""
+    """The first rows of some events, up to one that cannot be read, which ``encode`` refuses."""
     found = []
     try:
         for row in events.rows(most):
@@ -94,7 +94,7 @@ def _first_rows(events: RawEvents, most: int) -> list[dict[str, Any]]:
 
 
 def encode(features: RowFeatures, events: RawEvents) -> tuple[Any, np.ndarray | None]:
-    """Take events in: a CSR matrix, and when they came, if a field tells. Moves kinds and statistics on."""
+    """Take events in: a CSR matrix, and the times of a field of the kind ``time``. Moves kinds and statistics on."""
     cells = Cells()
     _add_events(features, cells, events, is_frozen=False)
     X = features.encoder.matrix(cells)
@@ -179,7 +179,7 @@ def add_table(
 
 
 # --- many rows at once, field by field -------------------------------------------------------------------
-# Most events of a stream are like those before them. Such rows tell nothing new about kinds of fields, so nothing has
+# Most events of a stream are like those before them. Such rows show nothing new about kinds of fields, so nothing has
 # to be planned for each of them. A few calls for each field of a group give the same cells as row by row, in less time.
 
 WORTH_IT = 6  # rows from which on it is faster

@@ -46,7 +46,7 @@ class Cells:
         self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
         self.embedded: dict[str, tuple[list[int], list[str]]] = {}
         self.times: list[float] = []
-        """When each row came, in seconds; empty where no field tells."""
+        """When each row came, in seconds; empty without a field of the kind ``time``."""
 
     def add_number(self, row: int, slot: int, value: float) -> None:
         """One number of the field with this slot."""
@@ -64,8 +64,8 @@ class Cells:
 
     def add_numbers(self, first_row: int, slots: np.ndarray, table: np.ndarray) -> None:
         """A table of numbers, rows by fields; NaN where one is missing."""
-        rows, places = np.nonzero(~np.isnan(table))
-        self.blocks.append(((rows + first_row).astype(np.int32), slots[places], table[rows, places]))
+        rows, fields = np.nonzero(~np.isnan(table))
+        self.blocks.append(((rows + first_row).astype(np.int32), slots[fields], table[rows, fields]))
         self.n_cells += len(rows)
 
     def add_columns(self, rows: np.ndarray, columns: np.ndarray, weight: float = 1.0) -> None:
@@ -265,7 +265,7 @@ class Encoder:
 
     def _texts(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
         parts: list[tuple[np.ndarray, ...]] = []
-        for field in (name for name in self.kinds if name in cells.texts):  # in one order, whoever came first
+        for field in (name for name in self.kinds if name in cells.texts):  # in one order, however the rows came
             rows, texts = cells.texts[field]
             starts, columns = self.hasher.words(field, texts, self.ngrams)
             starts, columns, values = word_counts(starts, columns, not self.raw)

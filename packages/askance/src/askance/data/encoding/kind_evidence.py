@@ -98,7 +98,7 @@ class KindEvidence:
         self.unsettled.add(name)
 
     def settle(self, name: str) -> None:
-        """The kind of a field was told by many values at once, such as the first rows of a file."""
+        """The kind of a field was guessed from many values at once, such as the first rows of a file."""
         self._seen[name] = VALUES_TO_SETTLE
         self._words.pop(name, None)
         self.unsettled.discard(name)
@@ -234,7 +234,7 @@ class TypeMismatches:
         self.take(name, values - done)
 
     def forget(self, name: str) -> None:
-        """A field begins anew."""
+        """Forget the mismatches of a field."""
         self._counts.pop(name, None)
         self._positions.pop(name, None)
 

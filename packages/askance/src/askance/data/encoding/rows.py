@@ -346,7 +346,7 @@ class RowFeatures:
         return plan
 
     def _kind_now(self, plan: Plan, name: str, value: Any) -> str | None:
-        """The kind of a field, which may turn up, begin, or prove to be text with this value; None: nobody knows."""
+        """The kind of a field, which may turn up, begin, or prove to be text with this value; None if unknown."""
         kind = self.kinds.get(name)
         if kind is None:
             kind = self.given_kind(name)
@@ -459,7 +459,7 @@ class RowFeatures:
         self.fill(cells, plan)
 
     def _time(self, row: Mapping[str, Any]) -> float | None:
-        """When the row came; None where no field tells the time of rows."""
+        """When the row came; None without a field of the kind ``time``."""
         if self.time_field is None:
             return None
         try:
@@ -488,18 +488,6 @@ class RowFeatures:
         if found is None:
             raise FieldError(name, why_not_a_date(text))
         return found
-
-    def matrix(self, rows: Sequence[Mapping[str, Any]]) -> Any:
-        """Nested rows as a CSR matrix."""
-        cells = Cells()
-        try:
-            flat = [flatten(row) for row in rows]
-            self.guess_kinds(flat)
-            for row in flat:
-                self.add(cells, row)
-        except FieldError as error:
-            raise InvalidInput(f"row {cells.n_rows}, {error}") from None
-        return self.encoder.matrix(cells)
 
     def row(self, row: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """One nested row: its columns and their values."""
@@ -552,7 +540,7 @@ class RowFeatures:
             if "evidence" in kept:
                 new.evidence = KindEvidence.from_dict(kept["evidence"])
                 new.mismatches = TypeMismatches.from_dict(kept.get("strays", {}))
-            elif "given" in kept:  # of a time when kinds were final; of tables, nobody knows which were given
+            elif "given" in kept:  # of a time when kinds were final; of tables, it is not known which were given
                 final = [name for name in new.kinds if new.given_kind(name) is not None]
                 new.evidence = KindEvidence.of_old(new.kinds, final)
         except (AttributeError, TypeError, ValueError) as error:

@@ -80,7 +80,7 @@ def standardise_rows(
     new_values: np.ndarray,
 ) -> None:
     """Sorted rows in which an absent value of a feature is a zero like any other; what is no feature stays as it is."""
-    place = 0
+    n_entries = 0
     new_starts[0] = 0
     for row in range(starts.size - 1):
         i = starts[row]
@@ -90,15 +90,15 @@ def standardise_rows(
                 value = values[i]
                 i += 1
             value = standardise_value(feature, value, counts, means, squares)
-            new_columns[place] = feature
-            new_values[place] = value
-            place += value != 0.0
+            new_columns[n_entries] = feature
+            new_values[n_entries] = value
+            n_entries += value != 0.0
         while i < starts[row + 1]:
-            new_columns[place] = columns[i]
-            new_values[place] = values[i]
-            place += 1
+            new_columns[n_entries] = columns[i]
+            new_values[n_entries] = values[i]
+            n_entries += 1
             i += 1
-        new_starts[row + 1] = place
+        new_starts[row + 1] = n_entries
 
 
 class RunningStandardisation:
@@ -264,11 +264,11 @@ class SparseScaling:
         table[rows[is_feature], columns[is_feature]] = values[is_feature]
         features = np.tile(np.arange(n_features), n_rows)
         table = self._running.as_next(features, table.ravel()).reshape(table.shape)
-        at, place = np.nonzero(table)
+        at, feature = np.nonzero(table)
         return rows_of(
             np.append(at, rows[~is_feature]).astype(np.int32),
-            np.append(place, columns[~is_feature]).astype(np.int32),
-            np.append(table[at, place], values[~is_feature]),
+            np.append(feature, columns[~is_feature]).astype(np.int32),
+            np.append(table[at, feature], values[~is_feature]),
             n_rows,
         )
 

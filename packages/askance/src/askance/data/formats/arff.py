@@ -53,7 +53,7 @@ _VALUE = re.compile(rf"\s*({_QUOTED}|[^,'\"\s{{}}](?:[^,{{}}]*[^,\s{{}}])?)\s*(?
 _ENTRY = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|[^,'\"\s{{}}](?:[^,{{}}]*[^,\s{{}}])?)\s*(?:,|$)")
 Head = dict[str, str | list[str]]
 OTHER = "other"
-LONGEST_PLACE = 9  # digits
+LONGEST_INDEX = 9  # digits
 NUMERIC = ("numeric", "real", "integer")
 OTHERS = ("string", "date")
 UNKNOWN = "?"  # ARFF's own word for a missing value, also where it is declared as one
@@ -79,8 +79,8 @@ class ArffStream(DelimitedStream):
         if self._is_sparse:
             self.format = "sparse table"
             sample: list[list[str]] = []
-            values = _values_by_place(content)
-            known |= {name: guess(name, values.get(place, [])) for place, name in enumerate(head) if name not in known}
+            values = _values_by_index(content)
+            known |= {name: guess(name, values.get(index, [])) for index, name in enumerate(head) if name not in known}
             self._how = self._find_way(content, known)
             self._features.encoder.raw = self._how != STANDARDISED
         else:
@@ -93,7 +93,7 @@ class ArffStream(DelimitedStream):
             self.labels.settle(entries.get(label, "0") for entries in _sample(content))
         self._settle(known, sample)
         self._defaults = {
-            place: name for place, name in enumerate(self.names) if name in self.declared and place != self._label_index
+            index: name for index, name in enumerate(self.names) if name in self.declared and index != self._label_index
         }
 
     def _declared_words(self) -> dict[str, list[str]]:
@@ -108,20 +108,19 @@ class ArffStream(DelimitedStream):
             return AS_IT_IS
         given = dict(kinds) | dict(self.options.features or {})
         label = self._find_label()
-        places = {place for place, name in enumerate(self.names) if place != label and given.get(name) == NUMBER}
-        texts = (text for entries in _sample(content) for place, text in entries.items() if place in places)
+        numeric = {index for index, name in enumerate(self.names) if index != label and given.get(name) == NUMBER}
+        texts = (text for entries in _sample(content) for index, text in entries.items() if index in numeric)
         values = [number for text in texts if (number := number_in(text)) is not None]
-        return way_of_scaling(np.array(values), len(places))
+        return way_of_scaling(np.array(values), len(numeric))
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return super().state() | ({"sparse_rows": self._how} if self._is_sparse else {})
 
     def _how_to_read(self) -> dict[str, Any]:
         lines = [f"@attribute {_in_quotes(name)} {_kind_declared(kind)}" for name, kind in self._types.items()]
         return {"names": "\n".join(["@relation kept", *lines, "@data"])}
 
-    def _begin_part(self, buffer: Buffer) -> None:
+    def _begin_file(self, buffer: Buffer) -> None:
         """Read the head of a file; those of a folder must declare the same."""
         head, self._head = self._head or _read_head(buffer), None  # the first one was read when the stream was opened
         if head != self._types:
@@ -130,9 +129,9 @@ class ArffStream(DelimitedStream):
 
     # --- sparse rows -------------------------------------------------------------------------------------
 
-    def _some_rows(self, buffer: Buffer, cells: Cells) -> np.ndarray | None:
+    def _read_some(self, buffer: Buffer, cells: Cells, labels: list[Any]) -> bool:
         if not self._is_sparse:
-            return super()._some_rows(buffer, cells)
+            return super()._read_some(buffer, cells, labels)
         for line, text in self._lines:
             try:
                 if isinstance(text, BadLine):
@@ -145,8 +144,9 @@ class ArffStream(DelimitedStream):
                 self.refuse(bad)
                 continue
             if number is not None:
-                return np.array([number], np.int32)
-        return None
+                labels.append(np.array([number], np.int32))
+                return True
+        return False
 
     def _add_sparse(self, line: int, text: bytes, cells: Cells) -> int | None:
         """Add one row; returns the number of its label, or None for a line without a row."""
@@ -156,13 +156,13 @@ class ArffStream(DelimitedStream):
         label = self._declared_or_zero(self._label_index) if self._label_index >= 0 else ""
         categories, texts = [], []
         numbers: dict[int, float] = {}
-        for place, value in entries.items():
-            if place >= len(self.names):
-                raise ValueError(f"there is no attribute {place}; {len(self.names)} are declared, from 0.")
-            name = self.names[place]
-            kind = "" if place == self._label_index else self._kind(name)
-            column = f"attribute {place} ({format_names([name])!r})"
-            if place == self._label_index:
+        for index, value in entries.items():
+            if index >= len(self.names):
+                raise ValueError(f"there is no attribute {index}; {len(self.names)} are declared, from 0.")
+            name = self.names[index]
+            kind = "" if index == self._label_index else self._kind(name)
+            column = f"attribute {index} ({format_names([name])!r})"
+            if index == self._label_index:
                 label = value
             elif kind == NUMBER:
                 number = math.nan if self.missing.covers(value) else number_in(value)
@@ -189,8 +189,8 @@ class ArffStream(DelimitedStream):
             )
         categories += [
             (name, self._features.category_of(name, self.declared[name][0]))
-            for place, name in self._defaults.items()
-            if place not in entries and self._kind(name) == CATEGORY
+            for index, name in self._defaults.items()
+            if index not in entries and self._kind(name) == CATEGORY
         ]
         self._add_numbers(numbers, cells)
         for name, value in categories:
@@ -200,7 +200,9 @@ class ArffStream(DelimitedStream):
         cells.n_rows += 1
         if self.origins is not None:
             named = self.origins.id_field
-            self.origins.add(self._place, [line], [entries.get(self.names.index(named))] if named is not None else [])
+            self.origins.add(
+                self._file_index, [line], [entries.get(self.names.index(named))] if named is not None else []
+            )
         return found
 
     def _add_numbers(self, numbers: Mapping[int, float], cells: Cells) -> None:
@@ -214,8 +216,8 @@ class ArffStream(DelimitedStream):
             if not math.isnan(number):
                 cells.add_number(cells.n_rows, slot, number)
 
-    def _declared_or_zero(self, place: int) -> str:
-        declared = self.declared.get(self.names[place])
+    def _declared_or_zero(self, index: int) -> str:
+        declared = self.declared.get(self.names[index])
         return declared[0] if declared else "0"
 
     def _finish(self, cells: Cells, y: np.ndarray | None) -> Rows:
@@ -265,13 +267,13 @@ def _attribute(declaration: str) -> tuple[str, str | list[str]]:
     if kind.startswith("{"):
         if not kind.endswith("}"):
             raise ValueError(f"the values of {name!r} are not closed with a brace.")
-        values, place = [], 1
-        while place < len(kind) - 1:
-            value = _VALUE.match(kind, place, len(kind) - 1)
+        values, position = [], 1
+        while position < len(kind) - 1:
+            value = _VALUE.match(kind, position, len(kind) - 1)
             if value is None:
-                raise ValueError(f"the values of {name!r} cannot be read from {kind[place:][:20]!r} on.")
+                raise ValueError(f"the values of {name!r} cannot be read from {kind[position:][:20]!r} on.")
             values.append(_plain(value[1]))
-            place = value.end()
+            position = value.end()
         if not values:
             raise ValueError(f"the attribute {name!r} is declared without values.")
         return name, values
@@ -314,16 +316,16 @@ def _sparse_entries(line: bytes) -> dict[int, str] | None:
     if not (text.startswith("{") and text.endswith("}")):
         raise ValueError("it is no sparse row as those before it are: { index value, index value }.")
     entries: dict[int, str] = {}
-    place, last = 1, len(text) - 1
+    position, last = 1, len(text) - 1
     last = len(text[:last].rstrip())
-    while place < last:
-        entry = _ENTRY.match(text, place, last)
-        if entry is None or len(entry[1]) > LONGEST_PLACE:
-            raise ValueError(f"there is no 'index value' at {text[place:last][:20]!r}.")
+    while position < last:
+        entry = _ENTRY.match(text, position, last)
+        if entry is None or len(entry[1]) > LONGEST_INDEX:
+            raise ValueError(f"there is no 'index value' at {text[position:last][:20]!r}.")
         if int(entry[1]) in entries:
             raise ValueError(f"attribute {int(entry[1])} occurs twice.")
         entries[int(entry[1])] = _plain(entry[2])
-        place = entry.end()
+        position = entry.end()
     return entries
 
 
@@ -342,11 +344,11 @@ def _begins_sparse(content: bytes) -> bool:
     return next((line.startswith(b"{") for line in rows if line and not line.startswith(b"%")), False)
 
 
-def _values_by_place(content: bytes) -> dict[int, list[str]]:
-    """What the attributes have in some rows, by their places; nothing where a value is missing."""
+def _values_by_index(content: bytes) -> dict[int, list[str]]:
+    """What the attributes have in some rows, by their numbers; nothing where a value is missing."""
     values: dict[int, list[str]] = {}
     for entries in _sample(content):
-        for place, value in entries.items():
+        for index, value in entries.items():
             if value != UNKNOWN:
-                values.setdefault(place, []).append(value)
+                values.setdefault(index, []).append(value)
     return values

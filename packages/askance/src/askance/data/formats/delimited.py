@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from askance.data.formats.numbers import tables
 from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import NOT_UTF8, Source
-from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows
+from askance.data.formats.stream import Field
 from askance.errors import BadLine, InvalidInput
 
 # --- rows that may change what the fields are ------------------------------------------------------------
@@ -48,7 +47,7 @@ from askance.errors import BadLine, InvalidInput
 class Wrong(NamedTuple):
     """A value that a column cannot take."""
 
-    place: int
+    column: int
     reason: str
 
 
@@ -59,9 +58,9 @@ def is_careful(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool
             return True
         if name not in names:
             continue
-        place = names.index(name)
-        for row in np.flatnonzero(rows.stops[:, place] > rows.starts[:, place]).tolist():
-            if not features.missing.covers(rows.text(row, place)):
+        column = names.index(name)
+        for row in np.flatnonzero(rows.stops[:, column] > rows.starts[:, column]).tolist():
+            if not features.missing.covers(rows.text(row, column)):
                 return True
     return False
 
@@ -89,7 +88,7 @@ def count_mismatches(
 
 
 class DelimitedStream(NamedFieldsStream):
-    """Rows of cells with named fields. A format tells where its cells begin, by ``_begin_part``."""
+    """Rows of cells with named fields. A format skips what stands before its cells in ``_begin_file``."""
 
     dialect: Dialect
     names: list[str]
@@ -97,9 +96,9 @@ class DelimitedStream(NamedFieldsStream):
     has_lines = True
     format = "table"
     kept_as = "csv"
-    comma_places: tuple[int, ...] = ()
+    comma_columns: tuple[int, ...] = ()
     """Fields whose numbers have a decimal comma."""
-    truth_places: tuple[int, ...] = ()
+    truth_columns: tuple[int, ...] = ()
     """Fields of numbers that are written as true and false."""
     declared: dict[str, list[str]] = {}  # noqa: RUF012
     """The values that a category may have, where the file says so."""
@@ -109,10 +108,6 @@ class DelimitedStream(NamedFieldsStream):
         self._features = self._new_features()
         self._label_index = -1
         self._buffer = self._open_text(0)
-
-    @abstractmethod
-    def _begin_part(self, buffer: Buffer) -> None:
-        """Read what stands before the rows of a file."""
 
     @property
     def _encoder(self) -> Encoder:
@@ -130,23 +125,25 @@ class DelimitedStream(NamedFieldsStream):
         the sample is enough to judge by."""
         self._label_index = self._find_label()
         self._label = self.names[self._label_index] if self._label_index >= 0 else None
-        self.first_values = {name: [row[place] for row in sample] for place, name in enumerate(self.names)}
-        names = [name for place, name in enumerate(self.names) if place != self._label_index]
+        self.first_values = {name: [row[column] for row in sample] for column, name in enumerate(self.names)}
+        names = [name for column, name in enumerate(self.names) if column != self._label_index]
         given = check_features(self.options.features, names)
         if self._state is not None:
             self._take_state(self._state, names, kinds)
         else:
-            odd = {self.names[place]: NUMBER for place in (*self.comma_places, *self.truth_places)}
-            for place, name in enumerate(self.names):
-                if place != self._label_index:
+            odd = {self.names[column]: NUMBER for column in (*self.comma_columns, *self.truth_columns)}
+            for column, name in enumerate(self.names):
+                if column != self._label_index:
                     final = given.get(name) or kinds.get(name)
-                    kind = final or odd.get(name) or guess(name, [row[place] for row in sample], self.missing)
+                    kind = final or odd.get(name) or guess(name, [row[column] for row in sample], self.missing)
                     self._features.begin(name, kind, is_final=final is not None, is_settled=is_enough)
         if sample and is_enough and set(self._encoder.kinds.values()) <= {IGNORE}:
             self.refuse_no_columns()
-        self._features.with_commas |= {self.names[place] for place in self.comma_places}
-        self.comma_places = tuple(p for p, name in enumerate(self.names) if name in self._features.with_commas)
-        self._features.with_truths |= {self.names[place] for place in self.truth_places}
+        self._features.with_commas |= {self.names[column] for column in self.comma_columns}
+        self.comma_columns = tuple(
+            column for column, name in enumerate(self.names) if name in self._features.with_commas
+        )
+        self._features.with_truths |= {self.names[column] for column in self.truth_columns}
         if self._state is None:
             self._features.declared = self._declared_words()
         self._features.time_field = next((name for name, kind in self._encoder.kinds.items() if kind == TIME), None)
@@ -154,7 +151,7 @@ class DelimitedStream(NamedFieldsStream):
         self._promoted_before = len(self._encoder.promoted)
         labels = [row[self._label_index] for row in sample] if self._label_index >= 0 else []
         self.labels.settle(labels)
-        self._at = {name: place for place, name in enumerate(self.names)}
+        self._at = {name: column for column, name in enumerate(self.names)}
         self._arrange()
 
     def _declared_words(self) -> dict[str, list[str]]:
@@ -164,15 +161,15 @@ class DelimitedStream(NamedFieldsStream):
 
     def _arrange(self) -> None:
         """Find the columns of each kind."""
-        self._places = {
+        self._columns = {
             kind: [self._at[name] for name, found in self._encoder.kinds.items() if found == kind and name in self._at]
             for kind in (NUMBER, CATEGORY, TEXT, DATE, TIME)
             if kind != TIME or not self.options.frozen
         }
-        self._places.setdefault(TIME, [])
+        self._columns.setdefault(TIME, [])
         truths = (self._at[name] for name in self._features.with_truths if self._encoder.kinds[name] == NUMBER)
-        self.truth_places = tuple(truths)
-        self._slots = np.array([self._encoder.slots[self.names[place]] for place in self._places[NUMBER]], np.int64)
+        self.truth_columns = tuple(truths)
+        self._slots = np.array([self._encoder.slots[self.names[column]] for column in self._columns[NUMBER]], np.int64)
 
     def _kind(self, name: str) -> str:
         return self._encoder.kinds.get(name, IGNORE)
@@ -184,7 +181,7 @@ class DelimitedStream(NamedFieldsStream):
 
     def _take_state(self, state: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, str]) -> None:
         """Go on with the fields of a model. One that came in another format may not know all of these: the others
-        have the kinds that the file tells, or are learned from their first values on."""
+        have the kinds that the file declares, or are learned from their first values on."""
         self._features = self._features_of(state, f"a {self.format}")
         if self.options.frozen:
             self._check_fields(self._encoder.kinds, names)
@@ -208,50 +205,34 @@ class DelimitedStream(NamedFieldsStream):
         self._arrange()
         self._buffer = self._open_text(0)
 
-    def _rows(self) -> Iterator[Rows]:
-        cells, labels = Cells(), []
-        for place in range(len(self.source)):
-            if place:
-                self._buffer = self._open_text(place)
-            self._begin_part(self._buffer)
-            while (found := self._some_rows(self._buffer, cells)) is not None:
-                labels.append(found)
-                if cells.n_rows >= self.options.batch_rows or cells.n_cells >= BATCH_ENTRIES:
-                    yield self._finish(cells, self._labels_of(labels))
-                    cells, labels = Cells(), []
-        self.close()
-        if cells.n_rows:
-            yield self._finish(cells, self._labels_of(labels))
-
-    def _some_rows(self, buffer: Buffer, cells: Cells) -> np.ndarray | None:
-        """Add the next rows to a batch; returns the numbers of their labels, or None at the end of the file."""
+    def _read_some(self, buffer: Buffer, cells: Cells, labels: list[Any]) -> bool:
         most = self.options.batch_rows - cells.n_rows
         rows = split(buffer, self.dialect, len(self.names), most, self.refuse)
-        return None if rows is None else self._add(rows, cells)
+        if rows is not None:
+            labels.append(self._add(rows, cells))
+        return rows is not None
 
-    def _labels_of(self, found: list[np.ndarray]) -> np.ndarray | None:
-        """The labels with these numbers."""
-        return self.labels.decode(np.concatenate(found)) if self._label is not None else None
+    def _label_array(self, labels: list[Any]) -> np.ndarray | None:
+        return self.labels.decode(np.concatenate(labels)) if self._label is not None else None
 
     def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
-        """Parse some whole lines, all of which are rows."""
-        buffer = self._hold(content, piece.place, first_line)
+        buffer = self._hold(content, piece.file_index, first_line)
         cells, labels = Cells(), [np.zeros(0, np.int32)]
         while (rows := split(buffer, self.dialect, len(self.names), self.options.batch_rows, self.refuse)) is not None:
             labels.append(self._add(rows, cells))
-        return self._finish_piece(cells, self._labels_of(labels), first_line, buffer.line - first_line)
+        return self._finish_piece(cells, self._label_array(labels), first_line, buffer.line - first_line)
 
     def _add(self, rows: Split, cells: Cells) -> np.ndarray:
         """Add the rows that can be read to a batch; returns the numbers of their labels."""
-        as_they_are = rows.copy() if self.comma_places or self.truth_places else rows
+        as_they_are = rows.copy() if self.comma_columns or self.truth_columns else rows
         unreadable: dict[int, Wrong] = {}
         self._check_text(rows, unreadable)
         no_text, misfits = dict(unreadable), dict[int, Wrong]()
         mismatched: dict[str, list[int]] = {}
         numbers = self._numbers(rows, misfits, mismatched)
         labels = self._find_labels(rows, unreadable)
-        hashed = {place: self._hash(rows, place, unreadable) for place in self._places[CATEGORY]}
-        dates = {place: self._dates(rows, place, unreadable, misfits, mismatched) for place in self._places[DATE]}
+        hashed = {column: self._hash(rows, column, unreadable) for column in self._columns[CATEGORY]}
+        dates = {column: self._dates(rows, column, unreadable, misfits, mismatched) for column in self._columns[DATE]}
         times = self._times(rows, misfits)
         wrong = unreadable | misfits | no_text
         if self._has_to_go_one_by_one(rows, numbers, unreadable, wrong, mismatched):
@@ -265,21 +246,21 @@ class DelimitedStream(NamedFieldsStream):
                 [row for row in range(rows.n_rows) if row not in wrong] if wrong else range(rows.n_rows), int
             )
             self._add_many(rows, cells, keep, numbers, hashed, dates)
-            if self._places[TIME]:
+            if self._columns[TIME]:
                 cells.times += times[keep].tolist()
         for row in sorted(wrong):
-            place, reason = wrong[row]
-            bad = BadLine(self._buffer.name, int(rows.lines[row]), self._column(place), reason)
-            bad.field, bad.raw = self.names[place], as_they_are.line(row, self.dialect)
+            column, reason = wrong[row]
+            bad = BadLine(self._buffer.name, int(rows.lines[row]), self._describe_column(column), reason)
+            bad.field, bad.raw = self.names[column], as_they_are.line(row, self.dialect)
             self.refuse(bad)
         if self.origins is not None:
             named = self.origins.id_field
             ids = rows.column(self.names.index(named), keep) if named is not None else []
-            self.origins.add(self._place, rows.lines[keep], ids)
+            self.origins.add(self._file_index, rows.lines[keep], ids)
         if self.options.keep_rows:
-            known = [place for place, name in enumerate(self.names) if self._kind(name) != IGNORE]
-            columns = [rows.column(place, keep) for place in known]
-            names = [self.names[place] for place in known]
+            known = [column for column, name in enumerate(self.names) if self._kind(name) != IGNORE]
+            columns = [rows.column(column, keep) for column in known]
+            names = [self.names[column] for column in known]
             self._kept_rows += [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         return labels[keep]
 
@@ -298,14 +279,14 @@ class DelimitedStream(NamedFieldsStream):
             return True
         mismatched = {name: [row for row in found if row not in unreadable] for name, found in mismatched.items()}
         present = {}
-        numbered = {place: k for k, place in enumerate(self._places[NUMBER])}
+        numbered = {column: k for k, column in enumerate(self._columns[NUMBER])}
         for name in mismatched.keys() | set(self._features.mismatches.names):
-            place = self._at[name]
-            if place in numbered:
-                present[name] = ~np.isnan(numbers[:, numbered[place]])
+            column = self._at[name]
+            if column in numbered:
+                present[name] = ~np.isnan(numbers[:, numbered[column]])
             else:
                 present[name] = np.array(
-                    [not self.missing.covers(rows.text(row, place)) for row in range(rows.n_rows)], np.bool_
+                    [not self.missing.covers(rows.text(row, column)) for row in range(rows.n_rows)], np.bool_
                 )
         return not count_mismatches(self._features.mismatches, mismatched, present, wrong)
 
@@ -348,36 +329,36 @@ class DelimitedStream(NamedFieldsStream):
             for columns in date_columns:  # of the weekday, and of the hour where there is one
                 has_one = columns[keep] >= 0
                 cells.add_columns(at[has_one], columns[keep][has_one], DATE_WEIGHT)
-        for place in self._places[TEXT]:
-            for row, text in zip(at.tolist(), rows.column(place, keep), strict=True):
-                cells.add_text(row, self.names[place], self._features.text_of(self.names[place], text))
+        for column in self._columns[TEXT]:
+            for row, text in zip(at.tolist(), rows.column(column, keep), strict=True):
+                cells.add_text(row, self.names[column], self._features.text_of(self.names[column], text))
         cells.n_rows += len(keep)
 
-    def _column(self, place: int) -> str:
-        return f"column {place + 1}" + (f" ({format_names([self.names[place]])!r})" if self.has_names else "")
+    def _describe_column(self, column: int) -> str:
+        return f"column {column + 1}" + (f" ({format_names([self.names[column]])!r})" if self.has_names else "")
 
     def _check_text(self, rows: Split, wrong: dict[int, Wrong]) -> None:
         if rows.is_ascii:
             return
         for row in range(rows.n_rows):
-            for place in range(len(self.names)):
-                held = rows.data[rows.starts[row, place] : rows.stops[row, place]].tobytes()
+            for column in range(len(self.names)):
+                held = rows.data[rows.starts[row, column] : rows.stops[row, column]].tobytes()
                 if not held.isascii():
                     try:
                         held.decode("utf-8")
                     except UnicodeDecodeError:
-                        wrong.setdefault(row, Wrong(place, NOT_UTF8))
+                        wrong.setdefault(row, Wrong(column, NOT_UTF8))
 
     def _numbers(self, rows: Split, wrong: dict[int, Wrong], mismatched: dict[str, list[int]]) -> np.ndarray:
-        chosen = np.array(self._places[NUMBER], np.int64)
+        chosen = np.array(self._columns[NUMBER], np.int64)
         values = np.empty((rows.n_rows, len(chosen)))
         what = np.empty((rows.n_rows, len(chosen)), np.uint8)
-        commas = np.array([place for place in self.comma_places if place in self._places[NUMBER]], np.int64)
+        commas = np.array([column for column in self.comma_columns if column in self._columns[NUMBER]], np.int64)
         if len(commas):
             specialise(kernels.points_for_commas)(rows.data, rows.starts, rows.stops, commas)
-        if self.truth_places:
+        if self.truth_columns:
             specialise(kernels.digits_for_truths)(
-                rows.data, rows.starts, rows.stops, np.array(self.truth_places, np.int64)
+                rows.data, rows.starts, rows.stops, np.array(self.truth_columns, np.int64)
             )
         others = specialise(kernels.parse_cells)(
             rows.data, rows.starts, rows.stops, chosen, tables(), self.missing.table, values, what
@@ -385,31 +366,31 @@ class DelimitedStream(NamedFieldsStream):
         values = self.missing.blank(values)
         if others:
             for row, k in np.argwhere(what >= kernels.BAD).tolist():
-                text = rows.text(row, self._places[NUMBER][k])
+                text = rows.text(row, self._columns[NUMBER][k])
                 if what[row, k] == kernels.UNDECIDED:
                     values[row, k] = float(text)
                 else:
-                    wrong.setdefault(row, Wrong(self._places[NUMBER][k], why_not_a_number(text)))
-                    name = self.names[self._places[NUMBER][k]]
+                    wrong.setdefault(row, Wrong(self._columns[NUMBER][k], why_not_a_number(text)))
+                    name = self.names[self._columns[NUMBER][k]]
                     if name in self._features.evidence and not looks_like_a_number(text):
                         mismatched.setdefault(name, []).append(row)
         return values
 
     def _times(self, rows: Split, wrong: dict[int, Wrong]) -> np.ndarray:
-        """When the rows came; nothing where no field tells."""
+        """When the rows came; zeros without a field of the kind ``time``."""
         times = np.zeros(rows.n_rows)
-        place = self._places[TIME][0] if self._places[TIME] else -1
-        for row in range(rows.n_rows) if place >= 0 else ():
+        column = self._columns[TIME][0] if self._columns[TIME] else -1
+        for row in range(rows.n_rows) if column >= 0 else ():
             try:
-                times[row] = seconds_in(rows.text(row, place) or None)
+                times[row] = seconds_in(rows.text(row, column) or None)
             except ValueError as error:
-                wrong.setdefault(row, Wrong(place, str(error)))
+                wrong.setdefault(row, Wrong(column, str(error)))
         return times
 
     def _dates(
         self,
         rows: Split,
-        place: int,
+        column: int,
         unreadable: Mapping[int, Wrong],
         wrong: dict[int, Wrong],
         mismatched: dict[str, list[int]],
@@ -418,41 +399,41 @@ class DelimitedStream(NamedFieldsStream):
         codes = np.zeros(rows.n_rows, np.int64)
         known: dict[tuple[str, ...], int] = {(): 0}
         good = np.array([row for row in range(rows.n_rows) if row not in unreadable], np.int64)
-        for row, text in zip(good.tolist(), rows.column(place, good), strict=True):
+        for row, text in zip(good.tolist(), rows.column(column, good), strict=True):
             words = date_words(text)
             if words is None:
                 words = ("",) if self.missing.covers(text) else ()
                 if not words:
-                    wrong.setdefault(row, Wrong(place, why_not_a_date(text)))
-                    if self.names[place] in self._features.evidence:
-                        mismatched.setdefault(self.names[place], []).append(row)
+                    wrong.setdefault(row, Wrong(column, why_not_a_date(text)))
+                    if self.names[column] in self._features.evidence:
+                        mismatched.setdefault(self.names[column], []).append(row)
             codes[row] = known.setdefault(words, len(known))
         table = np.full((2, len(known)), -1, np.int32)
         for words, code in known.items():
-            table[: len(words), code] = self._encoder.hasher.categories(self.names[place], list(words))
+            table[: len(words), code] = self._encoder.hasher.categories(self.names[column], list(words))
         return table[:, codes]
 
-    def _hash(self, rows: Split, place: int, wrong: dict[int, Wrong]) -> np.ndarray:
+    def _hash(self, rows: Split, column: int, wrong: dict[int, Wrong]) -> np.ndarray:
         """The columns of categories; refuses those that the file did not declare."""
-        name, hasher = self.names[place], self._encoder.hasher
-        starts, stops = rows.starts[:, place].copy(), rows.stops[:, place].copy()
+        name, hasher = self.names[column], self._encoder.hasher
+        starts, stops = rows.starts[:, column].copy(), rows.stops[:, column].copy()
         if self._features.reads_words_alike:
-            is_missing = self._missing_cells(rows, place, starts, stops, wrong)
+            is_missing = self._missing_cells(rows, column, starts, stops, wrong)
             stops[is_missing] = starts[is_missing]
         columns = hasher.cells(name, rows.data, starts, stops)
         if name in self.declared:
             allowed = hasher.categories(name, [*self.declared[name], *self.missing.words])
             for row in np.flatnonzero(~np.isin(columns, allowed)).tolist():
                 wrong.setdefault(
-                    row, Wrong(place, f"{rows.text(row, place)[:40]!r} is not one of its declared values.")
+                    row, Wrong(column, f"{rows.text(row, column)[:40]!r} is not one of its declared values.")
                 )
         return columns
 
     def _missing_cells(
-        self, rows: Split, place: int, starts: np.ndarray, stops: np.ndarray, wrong: Mapping[int, Wrong]
+        self, rows: Split, column: int, starts: np.ndarray, stops: np.ndarray, wrong: Mapping[int, Wrong]
     ) -> np.ndarray:
         """Which cells of a category, from ``starts`` to ``stops``, stand for a missing value."""
-        values = self._features.declared.get(self.names[place], ())
+        values = self._features.declared.get(self.names[column], ())
         words = self.missing.table_without(values) if values else self.missing.table
         found = np.zeros(rows.n_rows, np.bool_)
         specialise(kernels.find_missing)(rows.data, starts, stops, words, found)
@@ -460,7 +441,7 @@ class DelimitedStream(NamedFieldsStream):
         edges = rows.data[starts] | rows.data[np.maximum(stops - 1, starts)]
         hard = np.arange(rows.n_rows) if self.missing.numbers else np.flatnonzero(edges > kernels.LAST_ASCII)
         hard = np.array([row for row in hard.tolist() if row not in wrong], np.int64)
-        texts = rows.column(place, hard)
+        texts = rows.column(column, hard)
         missing = {text for text in set(texts) if self.missing.covers(text, values)}
         found[hard] = [text in missing for text in texts]
         return found
@@ -472,7 +453,7 @@ class DelimitedStream(NamedFieldsStream):
         starts, stops = rows.starts[:, self._label_index].copy(), rows.stops[:, self._label_index].copy()
         done = 0
         while True:
-            done = specialise(kernels.find_labels)(rows.data, starts, stops, done, self.labels.places, found)
+            done = specialise(kernels.find_labels)(rows.data, starts, stops, done, self.labels.table, found)
             if done == rows.n_rows:
                 break
             self.labels.make_room()

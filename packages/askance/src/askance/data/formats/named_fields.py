@@ -6,7 +6,7 @@ cells become a batch. ``RowStream`` is for formats whose fields are nested or ty
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,11 +16,12 @@ from askance.data.encoding.data_warnings import MOST_FIELDS
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import IGNORE, IGNORED_NAMES, TIME, check_features, find_label, format_names
 from askance.data.encoding.rows import FieldError, RowFeatures
+from askance.data.formats.buffer import Buffer
 from askance.data.formats.labels import as_array
 from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.stream import Field, Rows, Stream
+from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream
 from askance.errors import InvalidInput, InvalidParameter
 
 
@@ -72,11 +73,9 @@ class NamedFieldsStream(Stream):
 
     @property
     def promoted(self) -> list[tuple[str, str, str]]:
-        """The fields that got a wider kind while they were read."""
         return self._features.encoder.promoted[self._promoted_before :]
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return {"format": self.format, "labels": self.labels.kind, **self._features.to_dict()} | {"label": self._label}
 
     # --- which field is what -----------------------------------------------------------------------------
@@ -144,7 +143,31 @@ class NamedFieldsStream(Stream):
                 f"has: {format_names(names)}."
             )
 
-    # --- from cells to rows ------------------------------------------------------------------------------
+    # --- from text to cells to rows ----------------------------------------------------------------------
+
+    def _rows(self) -> Iterator[Rows]:
+        """The rows of text files, in batches."""
+        cells, labels = Cells(), list[Any]()
+        for buffer in self._open_each_text():
+            self._begin_file(buffer)
+            while self._read_some(buffer, cells, labels):
+                if cells.n_rows >= self.options.batch_rows or cells.n_cells >= BATCH_ENTRIES:
+                    yield self._finish(cells, self._label_array(labels))
+                    cells, labels = Cells(), []
+        if cells.n_rows:
+            yield self._finish(cells, self._label_array(labels))
+
+    def _begin_file(self, buffer: Buffer) -> None:
+        """Read what stands before the rows of a file."""
+        raise NotImplementedError
+
+    def _read_some(self, buffer: Buffer, cells: Cells, labels: list[Any]) -> bool:
+        """Add the next rows of a file to a batch; False at its end."""
+        raise NotImplementedError
+
+    def _label_array(self, labels: list[Any]) -> np.ndarray | None:
+        """The labels of a batch, from what ``_read_some`` has gathered."""
+        return as_array(labels, self.labels.kind) if self._label is not None else None
 
     def _finish(self, cells: Cells, y: np.ndarray | None) -> Rows:
         """A batch of the rows that were read."""
@@ -159,7 +182,6 @@ class NamedFieldsStream(Stream):
         return ParsedRows(self._features.encoder.encode(cells), y, times, lines, ids, n_lines)
 
     def scale(self, rows: Any) -> Any:
-        """The rows that ``parse`` gave, with their numbers standardised."""
         encoder = self._features.encoder
         return csr(*encoder.scale_rows(rows), encoder.width)
 
@@ -196,9 +218,6 @@ class RowStream(NamedFieldsStream):
             return self.labels.of(value)
         except ValueError as error:
             raise FieldError(str(self._label), str(error)) from None
-
-    def _label_array(self, labels: list[Any]) -> np.ndarray | None:
-        return as_array(labels, self.labels.kind) if self._label is not None else None
 
     def _add(self, cells: Cells, row: Mapping[str, Any]) -> None:
         """Add a flattened row to a batch."""

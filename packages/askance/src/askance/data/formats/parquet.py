@@ -67,10 +67,10 @@ class ParquetStream(RowStream):
         index = self._index_of_label(names)
         return None if index is None else names[index]
 
-    def _open(self, place: int) -> Any:
+    def _open(self, file_index: int) -> Any:
         self.close()
-        self._place = place
-        self._open_part = self.source.open_seekable(place)
+        self._file_index = file_index
+        self._open_part = self.source.open_seekable(file_index)
         with self._explaining():
             return self._read(self._open_part)
 
@@ -86,7 +86,9 @@ class ParquetStream(RowStream):
             raise
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             reason = str(error).strip().split("\n")[0].rstrip(".")[:120] or type(error).__name__
-            raise InvalidInput(f"{self.source.names[self._place]!r} cannot be read as {self.what}: {reason}.") from None
+            raise InvalidInput(
+                f"{self.source.names[self._file_index]!r} cannot be read as {self.what}: {reason}."
+            ) from None
 
     def _restart(self) -> None:
         super()._restart()
@@ -128,10 +130,10 @@ class ParquetStream(RowStream):
         self._first = self._features.to_dict()
 
     def _rows(self) -> Iterator[Rows]:
-        for place in range(len(self.source)):
-            if place:
-                self._file = self._open(place)
-                self._check_schema(self._file, place)
+        for file_index in range(len(self.source)):
+            if file_index:
+                self._file = self._open(file_index)
+                self._check_schema(self._file, file_index)
             most = self._rows_per_batch(len(self._schema.names))
             batches, first = self._file.iter_batches(batch_size=most), 0
             while True:
@@ -147,30 +149,29 @@ class ParquetStream(RowStream):
 
     def pieces(self) -> Iterator[RowGroupPiece] | None:
         """Rows of a row group."""
-        paths = [self.source.stored_path(place) for place in range(len(self.source))]
+        paths = [self.source.stored_path(file_index) for file_index in range(len(self.source))]
         return None if None in paths else self._cut(paths)
 
     def _cut(self, paths: list[str]) -> Iterator[RowGroupPiece]:
-        for place, path in enumerate(paths):
-            file = self._open(place)
-            self._check_schema(file, place)
+        for file_index, path in enumerate(paths):
+            file = self._open(file_index)
+            self._check_schema(file, file_index)
             groups = file.metadata.num_row_groups
             sizes = [file.metadata.row_group(group).num_rows for group in range(groups)]
             self.close()
-            yield from cut_row_groups(place, path, sizes)
+            yield from cut_row_groups(file_index, path, sizes)
 
     def parse(self, piece: RowGroupPiece, content: Any, first_line: int = 1) -> ParsedRows:
-        """Parse some rows."""
-        self._place = piece.place
+        self._file_index = piece.file_index
         return self._finish_piece(*self._take_rows(content, piece.first_row))
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__ |= kept | {"_arrow": _pyarrow()}
 
-    def _check_schema(self, file: Any, place: int) -> None:
+    def _check_schema(self, file: Any, file_index: int) -> None:
         if not file.schema_arrow.equals(self._schema):
             raise InvalidInput(
-                f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
+                f"{self.source.names[file_index]!r} does not have the same fields as {self.source.names[0]!r}."
             )
 
     def _take_rows(self, batch: Any, first: int) -> tuple[Cells, np.ndarray | None]:
@@ -192,7 +193,7 @@ class ParquetStream(RowStream):
             return flatten({name: plain(value) for name, value in rows[row].items()})
 
         def refuse(row: int, error: FieldError) -> None:
-            file, column = self.source.names[self._place], f"field {format_names([error.field])!r}"
+            file, column = self.source.names[self._file_index], f"field {format_names([error.field])!r}"
             bad = BadLine(file, first + row, column, error.reason, unit="row")
             bad.field = error.field
             if self.options.quarantine is not None:
@@ -204,7 +205,7 @@ class ParquetStream(RowStream):
         if self.origins is not None and self.origins.id_field is not None:
             with self._explaining():
                 ids = batch.column(self.origins.id_field).to_pylist()
-            self.origins.add(self._place, (), [plain(ids[row]) for row in added])
+            self.origins.add(self._file_index, (), [plain(ids[row]) for row in added])
         if self.options.keep_rows:
             whole = self._plain_rows(batch, [name for name in names if name != self._label])
             self._kept_rows += [flatten({name: plain(v) for name, v in whole[row].items()}) for row in added]
@@ -215,9 +216,9 @@ class ParquetStream(RowStream):
         if not names:
             return [{} for _ in range(batch.num_rows)]
         columns = [batch.column(name) for name in names]
-        for place, column in enumerate(columns):
+        for k, column in enumerate(columns):
             if self._arrow.types.is_timestamp(column.type) and column.type.unit == "ns":
-                columns[place] = column.cast(self._arrow.timestamp("us", column.type.tz), safe=False)
+                columns[k] = column.cast(self._arrow.timestamp("us", column.type.tz), safe=False)
         rows: list[dict[str, Any]] = self._arrow.RecordBatch.from_arrays(columns, names).to_pylist()
         return rows
 
@@ -256,8 +257,8 @@ class ArrowFile:
         """All rows, so many at a time; only the last batch has fewer."""
         waiting: list[Any] = []
         n_rows = 0
-        for place in range(self._reader.num_record_batches):
-            batch = self._reader.get_batch(place)
+        for number in range(self._reader.num_record_batches):
+            batch = self._reader.get_batch(number)
             while n_rows + batch.num_rows >= batch_size:
                 taken = batch_size - n_rows
                 yield self._join([*waiting, batch.slice(0, taken)])

@@ -39,7 +39,7 @@ class Batch(NamedTuple):
     first_row: int
     """The number of the first row in the stream, from 0."""
     times: np.ndarray | None = None
-    """When each row came, in seconds, where a field of the kind ``time`` tells."""
+    """When each row came, in seconds, if there is a field of the kind ``time``."""
     origins: Mapping[str, np.ndarray] = {}
     """Where each row comes from, with ``origins=True``: ``file`` (of a folder), ``line`` and ``id``, if it has them."""
     rows: Sequence[Mapping[str, Any]] = ()
@@ -67,7 +67,7 @@ class Field(NamedTuple):
 
 
 class Stream(ABC):
-    """Rows of one format. Iterate over it for batches; files can be played again, pipes only once.
+    """Rows of one format. Iterate over it for batches; files can be read again, pipes only once.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Stream(ABC):
     fields : list of Field
         What the fields are.
     rows_read : int
-        How many rows were handed out since playing began.
+        How many rows were handed out since reading began.
     bad_lines : int
         How many lines were left out (with ``skip_bad_lines``).
     bad_line_examples : list of str
@@ -94,7 +94,9 @@ class Stream(ABC):
     _share_of_pieces: float | None = None
     _kept_earlier: str | None = None
     has_lines: ClassVar[bool] = False
-    """Whether a row is told by its line."""
+    """Whether rows have line numbers."""
+    rows_are_lines: ClassVar[bool] = False
+    """Whether files can be cut into pieces at every line end."""
     parses_without_lock: ClassVar[bool] = False
     """Whether threads can parse pieces side by side: compiled code does, Python does not."""
 
@@ -116,7 +118,7 @@ class Stream(ABC):
         self.bad_lines = 0
         self.bad_line_examples: list[str] = []
         self.first_values: dict[str, list[Any]] = {}
-        self._place = -1
+        self._file_index = -1
         self._has_begun = False
         self._open_part: Any = None
         self._kept_rows: list[Mapping[str, Any]] = []
@@ -168,7 +170,8 @@ class Stream(ABC):
 
     def pieces(self) -> Iterator[Any] | None:
         """The pieces that the files are cut into; None if they cannot be."""
-        return None
+        can_be_cut = self.rows_are_lines and self.source.can_be_read_again
+        return self._cut_lines() if can_be_cut else None
 
     def parse(self, piece: Any, content: Any, first_line: int = 1) -> ParsedRows:
         """Parse a piece with the fields as they are, or let it change them; its numbers are not scaled yet."""
@@ -182,37 +185,31 @@ class Stream(ABC):
         """``state`` without the statistics that every row moves, and that ``parse`` does not read."""
         return {name: value for name, value in self.state().items() if name not in ("scaling", "width")}
 
-    def finish_piece(self, place: int, parsed: ParsedRows, lines_before: int) -> Rows:
+    def finish_piece(self, file_index: int, parsed: ParsedRows, lines_before: int) -> Rows:
         """The rows of the next piece, which was parsed here or elsewhere, with ``lines_before`` it in its file."""
         if self.origins is not None:
-            self.origins.add(place, parsed.lines + lines_before, parsed.ids)
+            self.origins.add(file_index, parsed.lines + lines_before, parsed.ids)
         return self.scale(parsed.rows), parsed.y, parsed.times
 
-    def _cut_lines(self) -> Iterator[TextPiece] | None:
-        """Pieces of files whose every line end ends a row."""
-        if not self.source.can_be_read_again:
-            return None
-        return self._pieces_of_lines()
-
-    def _pieces_of_lines(self) -> Iterator[TextPiece]:
-        for place in range(len(self.source)):
-            path = self.source.stored_path(place)
+    def _cut_lines(self) -> Iterator[TextPiece]:
+        for file_index in range(len(self.source)):
+            path = self.source.stored_path(file_index)
             if path is not None:
-                start = self._open_text(place).offset
+                start = self._open_text(file_index).offset
                 self.close()
-                yield from cut_lines(place, path, start, os.path.getsize(path))
+                yield from cut_lines(file_index, path, start, os.path.getsize(path))
             else:
-                with closing(self.source.open(place)) as part:
-                    yield from cut_input(place, part)
+                with closing(self.source.open(file_index)) as part:
+                    yield from cut_input(file_index, part)
 
     def note_share(self, share: float) -> None:
-        """How much of the source was played, from 0 to 1, where that is not told by the file that is open."""
+        """Set how much of the source was read, from 0 to 1, where the open file does not show it."""
         self._share_of_pieces = share
 
-    def _hold(self, content: bytes, place: int, first_line: int) -> Buffer:
+    def _hold(self, content: bytes, file_index: int, first_line: int) -> Buffer:
         """Some lines of one of the files."""
-        buffer = Buffer.of(content, self.source.names[place], self.unit)
-        buffer.line, self._place, self._buffer = first_line, place, buffer
+        buffer = Buffer.of(content, self.source.names[file_index], self.unit)
+        buffer.line, self._file_index, self._buffer = first_line, file_index, buffer
         return buffer
 
     def _take_origins(self, first_line: int) -> tuple[np.ndarray, list[Any]]:
@@ -236,10 +233,10 @@ class Stream(ABC):
     # --- what all have in common -------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.play_rows(self._rows)
+        return self.batches_of(self._rows)
 
-    def play_rows(self, rows_of: Callable[[], Iterator[Rows]]) -> Iterator[Batch]:
-        """Begin, and hand out the rows that the function gives, in batches."""
+    def batches_of(self, rows_of: Callable[[], Iterator[Rows]]) -> Iterator[Batch]:
+        """Start over, and hand out the rows that a function gives as batches."""
         self._share_of_pieces = None
         if self._has_begun:
             self.close()
@@ -290,15 +287,23 @@ class Stream(ABC):
             self._open_part.close()
             self._open_part = None
 
-    def _open_text(self, place: int) -> Buffer:
+    def _open_text(self, file_index: int) -> Buffer:
         """Go on with one of the files, read as lines."""
         self.close()
-        self._place, self._open_part = place, self.source.open(place)
+        self._file_index, self._open_part = file_index, self.source.open(file_index)
         return Buffer(self._open_part)
+
+    def _open_each_text(self) -> Iterator[Buffer]:
+        """The files one after the other, read as lines; the first one is open already."""
+        for file_index in range(len(self.source)):
+            if file_index:
+                self._buffer = self._open_text(file_index)
+            yield self._buffer
+        self.close()
 
     @cached_property
     def origins(self) -> Origins | None:
-        """Where rows come from, if that is to be told."""
+        """Where rows come from, with ``origins=True``."""
         return Origins(self.source.names, self.has_lines, self._id_field()) if self.options.origins else None
 
     def _rows_per_batch(self, width: int) -> int:
@@ -313,7 +318,7 @@ class Stream(ABC):
         inside = part.share_read() if isinstance(part, Input) else None
         if inside is None:
             return 1.0 if part is None and self._has_begun else None
-        return (self._place + inside) / len(self.source)
+        return (self._file_index + inside) / len(self.source)
 
     def _check_format(self, state: Mapping[str, Any], own: str, what: str) -> None:
         """Refuse a model of another format, unless the rows of both have named fields."""
@@ -359,7 +364,7 @@ class Origins:
     Parameters
     ----------
     files : sequence of str
-        The files of the source; a row's file is told where there are several.
+        The files of the source; a row's file is named where there are several.
     has_lines : bool
         Whether rows stand in lines.
     id_field : str, optional
@@ -376,12 +381,12 @@ class Origins:
     def __init__(self, files: Sequence[str], has_lines: bool, id_field: str | None) -> None:
         self._files = list(files)
         self.id_field = id_field
-        tells = {
+        is_there = {
             FILE: len(files) > 1 and (has_lines or id_field is not None),
             LINE: has_lines,
             ID: id_field is not None,
         }
-        self.names = tuple(name for name, is_told in tells.items() if is_told)
+        self.names = tuple(name for name, wanted in is_there.items() if wanted)
         """The columns there are, in order."""
         self.forget()
 
@@ -391,9 +396,9 @@ class Origins:
         self._lines: list[np.ndarray] = []
         self._ids: list[Any] = []
 
-    def add(self, place: int, lines: Sequence[int] | np.ndarray, ids: Sequence[Any]) -> None:
-        """Some more rows, of the file at this place."""
-        self._counts.append((place, max(len(lines), len(ids))))
+    def add(self, file_index: int, lines: Sequence[int] | np.ndarray, ids: Sequence[Any]) -> None:
+        """Some more rows, of the file with this index."""
+        self._counts.append((file_index, max(len(lines), len(ids))))
         self._lines.append(np.asarray(lines, np.int64))
         self._ids += ids
 
@@ -411,7 +416,8 @@ class Origins:
         ids[:] = self._ids
         columns = {
             FILE: np.repeat(
-                np.array([self._files[place] for place, _ in self._counts], object), [n for _, n in self._counts]
+                np.array([self._files[file_index] for file_index, _ in self._counts], object),
+                [n for _, n in self._counts],
             ),
             LINE: np.concatenate([np.zeros(0, np.int64), *self._lines]),
             ID: ids,

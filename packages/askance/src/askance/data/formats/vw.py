@@ -13,7 +13,7 @@ where a name of digits alone stands for its number, added to the seed.
 By the first rows, features whose value is written, and not
 1, are numbers: up to 1000 of them are standardised as they run, an absent one being a zero. All others, and numbers if
 there are more, are treated as words are: those of one namespace are divided by their length. ``raw`` leaves everything
-as it is. A label that is absent is missing; the tag is the row's id. An importance is told in ``batch.weights``.
+as it is. A label that is absent is missing; the tag is the row's id. Importances are in ``batch.weights``.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Namespaces:
     def read(self, rest: bytes) -> Features:
         """The features that stand after the first bar."""
         features = Features([], [], [], [])
-        for place, section in enumerate(rest.split(b"|")):
+        for namespace, section in enumerate(rest.split(b"|")):
             tokens = section.split()
             seed, weight = 0, 1.0
             if section[:1].strip():  # the name of a namespace touches the bar
@@ -158,10 +158,10 @@ class Namespaces:
                 seed = self.hash(name, 0)
                 weight = _number(tokens[0], written) if colon else 1.0
                 del tokens[0]
-            self._add(features, tokens, place, seed, weight)
+            self._add(features, tokens, namespace, seed, weight)
         return features
 
-    def _add(self, features: Features, tokens: list[bytes], place: int, seed: int, weight: float) -> None:
+    def _add(self, features: Features, tokens: list[bytes], namespace: int, seed: int, weight: float) -> None:
         without_name = 0
         for token in tokens:
             name, colon, written = token.partition(b":")
@@ -188,7 +188,7 @@ class Namespaces:
             if value != 0.0:
                 features.columns.append(column & self.mask)
                 features.values.append(value)
-                features.namespaces.append(place)
+                features.namespaces.append(namespace)
 
 
 def _as_float(token: bytes, written: bytes) -> float | None:
@@ -264,9 +264,9 @@ class HashedScaling:
         )
         is_number = np.zeros(len(columns), np.bool_)
         if len(self._numbers):
-            place = np.searchsorted(self._numbers, columns)
-            is_number = self._numbers[np.minimum(place, len(self._numbers) - 1)] == columns
-            columns = np.where(is_number, place, columns + len(self._numbers))
+            index = np.searchsorted(self._numbers, columns)
+            is_number = self._numbers[np.minimum(index, len(self._numbers) - 1)] == columns
+            columns = np.where(is_number, index, columns + len(self._numbers))
         if self._scaling.how != AS_IT_IS and len(values):
             begins = (np.diff(at, prepend=at[0]) != 0) | (np.diff(namespaces, prepend=namespaces[0]) != 0)
             group = np.cumsum(begins)  # those of a namespace of a row stand side by side
@@ -329,7 +329,6 @@ class VwStream(Stream):
         return [*label, Field(f"hashed features, {self._scaling.how}", "sparse")]
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return {"format": FORMAT, "labels": self.labels.kind, **self._scaling.to_dict()}
 
     def _id_field(self) -> str | None:
@@ -364,10 +363,8 @@ class VwStream(Stream):
         labels: list[Any] = []
         weights: list[float] = []
         entries, most_rows = 0, self._rows_per_batch(self._scaling.n_standardised)
-        for place in range(len(self.source)):
-            if place:
-                self._buffer = self._open_text(place)
-            for number, line in self._buffer.lines():
+        for buffer in self._open_each_text():
+            for number, line in buffer.lines():
                 if isinstance(line, bytes) and not line.strip():
                     continue
                 try:
@@ -383,11 +380,10 @@ class VwStream(Stream):
                 weights.append(head.importance)
                 entries += len(features.columns)
                 if self.origins is not None:
-                    self.origins.add(place, (number,), (head.tag or None,))
+                    self.origins.add(self._file_index, (number,), (head.tag or None,))
                 if len(rows) >= most_rows or entries >= BATCH_ENTRIES:
                     yield self._finish(rows, labels, weights)
                     rows, labels, weights, entries = [], [], [], 0
-        self.close()
         if rows:
             yield self._finish(rows, labels, weights)
 
