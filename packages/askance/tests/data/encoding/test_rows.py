@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.data.formats import slow
 
 from askance.data.encoding.columns import encode
-from askance.data.encoding.rows import FieldError, RowFeatures
-from askance.data.encoding.table import RawRows, flatten
+from askance.data.encoding.rows import FieldError, RowFeatures, flatten
+from askance.data.encoding.table import RawRows
 from askance.errors import InvalidInput, InvalidParameter
 
 values = st.one_of(

@@ -8,7 +8,7 @@ which gets no more values; what was learned from them stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +121,14 @@ def _number_blocks(cells: Cells) -> list[tuple[np.ndarray, np.ndarray, np.ndarra
     return blocks
 
 
+def _assemble(parts: Sequence[tuple[np.ndarray, ...]], n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries, each part with rows, columns and values, as rows: where each begins, columns and values."""
+    if not parts:
+        return np.zeros(n_rows + 1, np.int32), np.zeros(0, np.int32), np.zeros(0)
+    rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, n_rows)
+
+
 class Encoder:
     """Knows the fields, their columns and the running statistics; makes matrices of cells.
 
@@ -208,25 +216,15 @@ class Encoder:
         Moves the running statistics on, unless another way to ``scale`` is given: ``scaling.as_next`` or
         ``scaling.as_known``."""
         parts = [*self._numbers(cells, scale or self.scaling.apply), *self._categories(cells), *self._texts(cells)]
-        parts += self._embed(cells)
-        if not parts:
-            empty = np.zeros(0, np.int32)
-            parts = [(empty, empty, np.zeros(0))]
-        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
+        return _assemble([*parts, *self._embed(cells)], cells.n_rows)
 
     def encode(self, cells: Cells) -> EncodedRows:
         """The rows, all but the scale of their numbers: what needs no statistics, and so no order."""
-        numbers = _number_blocks(cells)
-        if not numbers:
-            numbers = [(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0))]
-        parts = [*self._categories(cells), *self._texts(cells)]
-        if not parts:
-            parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
-        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        hashed = rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
-        number_rows, slots, found = (np.concatenate(arrays) for arrays in zip(*numbers, strict=True))
-        return EncodedRows(number_rows, slots, found, *hashed)
+        no_numbers = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
+        blocks = zip(no_numbers, *_number_blocks(cells), strict=True)
+        rows, slots, numbers = (np.concatenate(arrays) for arrays in blocks)
+        hashed = _assemble([*self._categories(cells), *self._texts(cells)], cells.n_rows)
+        return EncodedRows(rows, slots, numbers, *hashed)
 
     def scale_rows(self, encoded: EncodedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``rows`` of the cells that were encoded; moves the running statistics on."""

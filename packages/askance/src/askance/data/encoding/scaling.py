@@ -195,7 +195,7 @@ AS_IT_IS, TO_UNIT_LENGTH, STANDARDISED = "as it is", "to unit length", "standard
 WIDEST_TABLE = 1000  # features
 
 
-def way_of_scaling(values: np.ndarray, width: int) -> str:
+def choose_scaling(values: np.ndarray, width: int) -> str:
     """What to do to rows with so many features, by the values present in the first of them."""
     is_table = 0 < width <= WIDEST_TABLE and not (values == 1.0).all()
     return STANDARDISED if is_table else TO_UNIT_LENGTH
@@ -218,7 +218,7 @@ class SparseScaling:
     def settle(self, values: np.ndarray, width: int) -> None:
         """Decide, by the values of the first rows, what to do."""
         if not self.is_settled:
-            self.how = way_of_scaling(values, width)
+            self.how = choose_scaling(values, width)
             if self.how == STANDARDISED:
                 self._running.widen(width)
 

@@ -10,7 +10,6 @@ The label is the attribute called ``class``, ``label``, ``y`` or ``target``, els
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,24 +18,20 @@ import numpy as np
 
 from askance.compile import specialise
 from askance.data.encoding.assemble import unit_rows
-from askance.data.encoding.encoder import DATE_WEIGHT, Cells
+from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import (
     CATEGORY,
-    DATE,
     IGNORE,
     IGNORED_NAMES,
     NUMBER,
     SAMPLE_ROWS,
-    TEXT,
-    date_words,
     format_names,
     guess,
     last_name,
     number_in,
-    why_not_a_date,
     why_not_a_number,
 )
-from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
+from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, choose_scaling
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect, sample_of
 from askance.data.formats.delimited import DelimitedStream
@@ -81,7 +76,7 @@ class ArffStream(DelimitedStream):
             sample: list[list[str]] = []
             values = _values_by_index(content)
             known |= {name: guess(name, values.get(index, [])) for index, name in enumerate(head) if name not in known}
-            self._how = self._find_way(content, known)
+            self._how = self._choose_scaling(content, known)
             self._features.encoder.raw = self._how != STANDARDISED
         else:
             sample = sample_of(content, self.name, DIALECT, len(head))
@@ -92,15 +87,15 @@ class ArffStream(DelimitedStream):
         elif label >= 0 and self._is_sparse:
             self.labels.settle(entries.get(label, "0") for entries in _sample(content))
         self._settle(known, sample)
-        self._defaults = {
-            index: name for index, name in enumerate(self.names) if name in self.declared and index != self._label_index
-        }
+        self._zeros = {name: values[0] for name, values in self.declared.items() if self._kind(name) == CATEGORY}
+        if self._features.time_field is not None:
+            self._zeros[self._features.time_field] = "0"
 
     def _declared_words(self) -> dict[str, list[str]]:
         words = super()._declared_words()
         return {name: rest for name, found in words.items() if (rest := [word for word in found if word != UNKNOWN])}
 
-    def _find_way(self, content: bytes, kinds: Mapping[str, str]) -> str:
+    def _choose_scaling(self, content: bytes, kinds: Mapping[str, str]) -> str:
         """How sparse rows are scaled: as the model has it, as the user wants it, or by the first rows."""
         if self._state is not None:
             return str(self._state.get("sparse_rows", TO_UNIT_LENGTH))
@@ -111,7 +106,7 @@ class ArffStream(DelimitedStream):
         numeric = {index for index, name in enumerate(self.names) if index != label and given.get(name) == NUMBER}
         texts = (text for entries in _sample(content) for index, text in entries.items() if index in numeric)
         values = [number for text in texts if (number := number_in(text)) is not None]
-        return way_of_scaling(np.array(values), len(numeric))
+        return choose_scaling(np.array(values), len(numeric))
 
     def state(self) -> dict[str, Any]:
         return super().state() | ({"sparse_rows": self._how} if self._is_sparse else {})
@@ -153,72 +148,49 @@ class ArffStream(DelimitedStream):
         entries = _sparse_entries(text)
         if entries is None:
             return None
-        label = self._declared_or_zero(self._label_index) if self._label_index >= 0 else ""
-        categories, texts = [], []
-        numbers: dict[int, float] = {}
+        row = self._fields_of(entries)
+        plan = self._features.plan(row)
+        if plan.error is not None:
+            name, reason = plan.error.field, plan.error.reason
+            is_number = self._kind(name) == NUMBER
+            raise ValueError(self._attribute(name), why_not_a_number(row[name]) if is_number else reason)
+        zero = "" if self._label is None else self.declared.get(self._label, ["0"])[0]
+        label = entries.get(self._label_index, zero)
+        number = self.labels.number_of(label.encode("utf-8"))
+        self.labels.understand(None if self._label is None else self.declared.get(self._label))
+        if self._label is not None and number in self.labels.wrong:
+            raise ValueError(self._attribute(self._label), self.labels.wrong[number])
+        if self._how == STANDARDISED:  # a number that is left out is a zero; only NaN is missing
+            slots = self._encoder.slots
+            numbers = np.zeros((1, len(slots)))
+            numbers[0, [slots[name] for name in row.keys() & slots.keys()]] = np.nan
+            numbers[0, [slots[name] for name, _ in plan.numbers]] = [value for _, value in plan.numbers]
+            cells.add_numbers(cells.n_rows, np.arange(len(slots)), numbers)
+            plan.numbers = []
+        self._features.fill(cells, plan)
+        if self.origins is not None:
+            named = self.origins.id_field
+            ids = [entries.get(self.names.index(named))] if named is not None else []
+            self.origins.add(self._file_index, [line], ids)
+        return number
+
+    def _fields_of(self, entries: Mapping[int, str]) -> dict[str, str]:
+        """The fields of a sparse row that are learned from, with those it leaves out that are no numbers."""
+        row = dict(self._zeros)
         for index, value in entries.items():
             if index >= len(self.names):
                 raise ValueError(f"there is no attribute {index}; {len(self.names)} are declared, from 0.")
             name = self.names[index]
-            kind = "" if index == self._label_index else self._kind(name)
-            column = f"attribute {index} ({format_names([name])!r})"
-            if index == self._label_index:
-                label = value
-            elif kind == NUMBER:
-                number = math.nan if self.missing.covers(value) else number_in(value)
-                if number is None:
-                    raise ValueError(column, why_not_a_number(value))
-                numbers[self._encoder.slots[name]] = number
-            elif kind == CATEGORY:
-                if name in self.declared and not self.missing.covers(value) and value not in self.declared[name]:
-                    raise ValueError(column, f"{value[:40]!r} is not one of its declared values.")
-                categories.append((name, self._features.category_of(name, value)))
-            elif kind == DATE:
-                words = ("",) if self.missing.covers(value) else date_words(value)
-                if words is None:
-                    raise ValueError(column, why_not_a_date(value))
-                categories += [(name, word) for word in words]
-            elif kind == TEXT and not self.missing.covers(value):
-                texts.append((name, value))
-        found = self.labels.number_of(label.encode("utf-8"))
-        self.labels.understand(self.declared.get(self.names[self._label_index]) if self._label_index >= 0 else None)
-        if self._label_index >= 0 and found in self.labels.wrong:
-            raise ValueError(
-                f"attribute {self._label_index} ({format_names([self.names[self._label_index]])!r})",
-                self.labels.wrong[found],
-            )
-        categories += [
-            (name, self._features.category_of(name, self.declared[name][0]))
-            for index, name in self._defaults.items()
-            if index not in entries and self._kind(name) == CATEGORY
-        ]
-        self._add_numbers(numbers, cells)
-        for name, value in categories:
-            cells.add_category(cells.n_rows, name, value, DATE_WEIGHT if self._kind(name) == DATE else 1.0)
-        for name, value in texts:
-            cells.add_text(cells.n_rows, name, value)
-        cells.n_rows += 1
-        if self.origins is not None:
-            named = self.origins.id_field
-            self.origins.add(
-                self._file_index, [line], [entries.get(self.names.index(named))] if named is not None else []
-            )
-        return found
+            if index == self._label_index or name not in self._encoder.kinds:
+                continue
+            allowed = self.declared.get(name) if self._kind(name) == CATEGORY else None
+            if allowed is not None and value not in allowed and not self.missing.covers(value):
+                raise ValueError(self._attribute(name), f"{value[:40]!r} is not one of its declared values.")
+            row[name] = value
+        return row
 
-    def _add_numbers(self, numbers: Mapping[int, float], cells: Cells) -> None:
-        """Add those of one row; to running statistics, one that is left out is a zero, and only NaN is missing."""
-        if self._how == STANDARDISED:
-            row = np.zeros((1, len(self._slots)))
-            row[0, list(numbers)] = list(numbers.values())
-            cells.add_numbers(cells.n_rows, np.arange(len(self._slots)), row)
-            return
-        for slot, number in numbers.items():
-            if not math.isnan(number):
-                cells.add_number(cells.n_rows, slot, number)
-
-    def _declared_or_zero(self, index: int) -> str:
-        declared = self.declared.get(self.names[index])
-        return declared[0] if declared else "0"
+    def _attribute(self, name: str) -> str:
+        return f"attribute {self.names.index(name)} ({format_names([name])!r})"
 
     def _finish(self, cells: Cells, y: np.ndarray | None) -> Rows:
         X, y, times = super()._finish(cells, y)

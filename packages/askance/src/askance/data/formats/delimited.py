@@ -51,7 +51,7 @@ class Wrong(NamedTuple):
     reason: str
 
 
-def is_careful(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool:
+def has_open_kinds(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool:
     """Whether a column begins in these rows, or its kind is not settled."""
     for name in features.evidence.unsettled:
         if features.kinds[name] != IGNORE:
@@ -275,7 +275,7 @@ class DelimitedStream(NamedFieldsStream):
         """Whether some of these rows may change the kinds of fields; if not, their type mismatches are counted."""
         if self.options.frozen:  # what does not fit may be left out, of a field whose kind is open
             return len(wrong) > len(unreadable)
-        if is_careful(self._features, rows, self.names):
+        if has_open_kinds(self._features, rows, self.names):
             return True
         mismatched = {name: [row for row in found if row not in unreadable] for name, found in mismatched.items()}
         present = {}

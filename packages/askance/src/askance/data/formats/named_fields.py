@@ -42,7 +42,7 @@ class NamedFieldsStream(Stream):
     """Rows with named fields."""
 
     format: str
-    """What its rows are called in a model."""
+    """What its rows are called in a model. A new format takes one of ``FORMATS_WITH_NAMES``: they read alike."""
     _features: RowFeatures
     _first: Mapping[str, Any]
     """The features as they were before the first row was read."""

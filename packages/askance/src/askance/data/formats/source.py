@@ -220,6 +220,9 @@ class Source:
         if self._peeked_part is not None and index == 0:
             part, self._peeked_part = self._peeked_part, None
             return part
+        return self._open(index)
+
+    def _open(self, index: int) -> Input:
         if self._object is None:
             path = self.paths[index]
             return Input(path.open("rb", buffering=0), self.names[index], path.stat().st_size)
@@ -289,11 +292,7 @@ class Converted(Source):
         self._object = inner._object
         self.paths = getattr(inner, "paths", [])
 
-    def open(self, index: int) -> Input:
-        """The bytes of one of the files, converted."""
-        if self._peeked_part is not None and index == 0:
-            part, self._peeked_part = self._peeked_part, None
-            return part
+    def _open(self, index: int) -> Input:
         part = self._inner.open(index)
         pieces = self._convert(part)
         if pieces is None:

@@ -23,7 +23,17 @@ from askance.errors import BadLine, InvalidInput
 
 BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
 SHOWN_BAD_LINES = 5
-NOT_COPIED = {"_open_part", "_buffer", "_keeper", "_kept_earlier", "_file", "_arrow", "first_values", "source"}
+NOT_COPIED = {
+    "_open_part",
+    "_buffer",
+    "_lines",
+    "_keeper",
+    "_kept_earlier",
+    "_file",
+    "_arrow",
+    "first_values",
+    "source",
+}
 """What a copy of a stream for another process does without."""
 FORMATS_WITH_NAMES = {"table", "rows", "parquet"}
 """The formats of rows with named fields, which an encoder reads alike; as they are called in a model."""

@@ -33,6 +33,7 @@ from askance.data.encoding.hashing import Hasher, hash_of
 from askance.data.encoding.kinds import LARGEST, SAMPLE_ROWS, TEXT, number_in, why_not_a_number, words
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
 from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, WIDEST_TABLE, SparseScaling
+from askance.data.encoding.table import is_raw, read_raw
 from askance.data.formats.buffer import Buffer, format_token
 from askance.data.formats.labels import as_array
 from askance.data.formats.read_options import ReadOptions
@@ -494,7 +495,7 @@ def _features_of(X: Any, fields: Mapping[str, str] | None, namespace: str) -> It
             raise InvalidInput(f"X must have two dimensions, a row for each event, got {X.ndim}.")
         yield from _lines_of_columns(csr_array(X), namespace)
         return
-    yield from _lines_of_fields(_rows_of(X), fields)
+    yield from _lines_of_fields(X, fields)
 
 
 def _lines_of_columns(X: Any, namespace: str) -> Iterator[str]:
@@ -505,28 +506,18 @@ def _lines_of_columns(X: Any, namespace: str) -> Iterator[str]:
         yield write_numbered(columns, values.tolist(), namespace)
 
 
-def _rows_of(X: Any) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(X, list | tuple):
-        import narwhals as nw
-
-        try:
-            return list(nw.from_native(X, eager_only=True).iter_rows(named=True))
-        except TypeError:
-            raise InvalidInput(
-                f"X must be an array, a sparse matrix, a table, a list of dicts or of texts, got {type(X).__name__}."
-            ) from None
-    for row in X:
-        if not isinstance(row, Mapping | str):
-            raise InvalidInput(f"each event must be a dict or a text, got {type(row).__name__}.")
-    return [{"text": row} if isinstance(row, str) else row for row in X]
-
-
-def _lines_of_fields(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str] | None) -> Iterator[str]:
+def _lines_of_fields(X: Any, fields: Mapping[str, str] | None) -> Iterator[str]:
+    if not (is_raw(X) or isinstance(X, list | tuple)):
+        raise InvalidInput(
+            f"X must be an array, a sparse matrix, a table, a list of dicts or of texts, got {type(X).__name__}."
+        )
+    events = read_raw(X)
     features = RowFeatures(fields, raw=True)
-    features.guess_kinds([flatten(row) for row in rows[:SAMPLE_ROWS]])
-    for number, row in enumerate(rows):
+    features.guess_kinds(list(events.rows(SAMPLE_ROWS)))
+    rows = events.rows()
+    for number in range(events.n_events):
         try:
-            yield write_fields(features, row)
+            yield write_fields(features, next(rows))
         except FieldError as error:
             raise InvalidInput(f"row {number}, {error}") from None
 
