@@ -146,7 +146,7 @@ def add_table(
     numbers : mapping
         Columns of fields of the kind number, as float64, NaN where one is missing.
     row_at : function, optional
-        The other fields of a row, flattened, or a FieldError; called in the order of the rows.
+        The other fields of a row, flattened, or a FieldError; called in the order of the rows. None: there are none.
     refuse : function
         What is done with a row that cannot be taken.
     is_frozen : bool
@@ -158,7 +158,7 @@ def add_table(
         wrong.setdefault(row, FieldError(list(numbers)[k], why_not_a_number(str(table[row, k]))))
     add = features.add_known if is_frozen else features.add
     first_row, added = cells.n_rows, list[int]()
-    for row in range(n_rows):
+    for row in range(n_rows) if row_at is not None else sorted(wrong):
         try:
             if row in wrong:
                 raise wrong[row]
@@ -168,12 +168,14 @@ def add_table(
             refuse(row, error)
         else:
             added.append(row)
+    if row_at is None:
+        added = [row for row in range(n_rows) if row not in wrong]
     cells.n_rows = first_row + len(added)
     if numbers:
         table = table if len(added) == n_rows else table[added]
         cells.add_numbers(first_row, np.array([features.encoder.slots[name] for name in numbers], np.int64), table)
-        for name, present in zip(numbers, (~np.isnan(table)).sum(axis=0).tolist(), strict=True):
-            if not is_frozen:
+        if not is_frozen:
+            for name, present in zip(numbers, (~np.isnan(table)).sum(axis=0).tolist(), strict=True):
                 features.count_numbers(name, present)
     return added
 
