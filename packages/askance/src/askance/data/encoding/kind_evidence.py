@@ -121,10 +121,8 @@ class KindEvidence:
 
     def count(self, name: str, value: Any) -> None:
         """One more value of a field whose kind is not settled."""
-        self._seen[name] += 1
-        if self._seen[name] >= VALUES_TO_SETTLE:
-            self.settle(name)
-        elif isinstance(value, str):
+        self.count_numbers(name, 1)
+        if name in self.unsettled and isinstance(value, str):
             self._words[name] = self._words.get(name, 0) + len(words(value))
 
     def count_numbers(self, name: str, values: int) -> None:

@@ -273,17 +273,7 @@ Conversion = Callable[[Input], Iterator[bytes] | None]
 
 
 class Converted(Source):
-    """The files of another source, each converted while it is read.
-
-    Parameters
-    ----------
-    inner : Source
-        The files as they are.
-    convert : function
-        What is done to each.
-    unit : str, default "line"
-        What a line of a converted file is called in an error.
-    """
+    """The files of another source, each converted while it is read; ``unit`` is what errors call a line of them."""
 
     def __init__(self, inner: Source, convert: Conversion, unit: str = "line") -> None:
         self._inner, self._convert, self._unit = inner, convert, unit

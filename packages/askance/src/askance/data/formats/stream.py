@@ -369,19 +369,8 @@ FILE, LINE, ID = "file", "line", "id"
 
 
 class Origins:
-    """Gathers, for the rows of a batch, in order, where each comes from.
+    """Gathers where the rows of a batch come from: the file if there are several, the line, and the field with the id.
 
-    Parameters
-    ----------
-    files : sequence of str
-        The files of the source; a row's file is named where there are several.
-    has_lines : bool
-        Whether rows stand in lines.
-    id_field : str, optional
-        The field with the id of a row.
-
-    Examples
-    --------
     >>> origins = Origins(["mail.csv"], has_lines=True, id_field="id")
     >>> origins.add(0, [2, 3], ["m1", None])
     >>> origins.take()
