@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.growth import TooSlow, Use, attack, list_uses, no_longer_than
 
+from askance.data.encoding.columns import settle_kinds
 from askance.data.encoding.data_warnings import _labels_alike
-from askance.data.encoding.raw import settle_kinds
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
 from askance.data.encoding.table import TableEvents
 from askance.data.formats import open_stream

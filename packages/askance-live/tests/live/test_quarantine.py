@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.patience import PATIENCE
 
-from askance.data.encoding.kind_evidence import ENOUGH, MOST_STRAYS
+from askance.data.encoding.kind_evidence import MAX_MISMATCHES, VALUES_TO_SETTLE
 from askance_live.config import from_document
 from askance_live.doctor import examine_store, remark_on_store
 from askance_live.engine import quarantine
@@ -135,7 +135,7 @@ def test_a_field_that_proves_wider_is_so_in_every_replay(service):
 
 
 def test_a_stray_word_is_kept_and_the_same_event_again_gets_the_same_response(service):
-    service.numbers(ENOUGH)
+    service.numbers(VALUES_TO_SETTLE)
     (first,) = service.words(1)
     assert (first["code"], first["field"], first["id"]) == ("quarantined", "size", "w0")
     assert first["detail"].startswith("field 'size': 'word-0' is not a number;")
@@ -152,7 +152,7 @@ def test_a_stray_word_is_kept_and_the_same_event_again_gets_the_same_response(se
 
 
 def test_the_same_stray_event_twice_in_a_batch_is_kept_once(alone):
-    alone.numbers(ENOUGH)
+    alone.numbers(VALUES_TO_SETTLE)
     item = {"id": "x", "fields": {"size": "x"}}
     first, second, other = alone.send(item, item, {"id": "x", "fields": {"size": "y"}})
     assert first == second
@@ -161,17 +161,20 @@ def test_the_same_stray_event_twice_in_a_batch_is_kept_once(alone):
 
 
 def test_strays_that_keep_coming_make_the_kind_wider_also_across_restarts_and_then_are_replayed_once(service):
-    service.numbers(ENOUGH)
+    service.numbers(VALUES_TO_SETTLE)
     assert codes(service.words(6)) == ["quarantined"] * 6
     service.restart()  # the strays are remembered
-    assert codes(service.words(MOST_STRAYS - 6 + 3, start=6)) == ["quarantined"] * (MOST_STRAYS - 6) + ["predicted"] * 3
+    assert (
+        codes(service.words(MAX_MISMATCHES - 6 + 3, start=6))
+        == ["quarantined"] * (MAX_MISMATCHES - 6) + ["predicted"] * 3
+    )
     assert service.kinds == {"size": "category"}
     service.check()
-    assert service.replay() == {"replayed": MOST_STRAYS, "labels": 0, "kept": 0}
+    assert service.replay() == {"replayed": MAX_MISMATCHES, "labels": 0, "kept": 0}
     assert service.replay() == {"replayed": 0, "labels": 0, "kept": 0}
     assert (service.held.held, service.held.bytes, service.page().events) == (0, 0, [])
-    again = service.words(MOST_STRAYS)
-    assert [outcome["duplicate"] for outcome in again] == [True] * MOST_STRAYS
+    again = service.words(MAX_MISMATCHES)
+    assert [outcome["duplicate"] for outcome in again] == [True] * MAX_MISMATCHES
     seqs = [outcome["seq"] for outcome in again]
     assert seqs == sorted(seqs)  # in order
     service.check()
@@ -181,8 +184,8 @@ def test_how_events_are_divided_into_requests_changes_nothing(tmp_path):
     found = []
     for size in (1, 7, 500):
         service = Service(tmp_path / f"{size}.db")
-        items = [{"id": f"n{k}", "fields": {"size": k % 7, "odd": k}} for k in range(ENOUGH)]
-        items += [{"id": f"w{k}", "fields": {"size": f"word {k}", "odd": k}} for k in range(2 * MOST_STRAYS)]
+        items = [{"id": f"n{k}", "fields": {"size": k % 7, "odd": k}} for k in range(VALUES_TO_SETTLE)]
+        items += [{"id": f"w{k}", "fields": {"size": f"word {k}", "odd": k}} for k in range(2 * MAX_MISMATCHES)]
         for first in range(0, len(items), size):
             service.send(*items[first : first + size])
         learner = service.engine.state.learner
@@ -190,7 +193,7 @@ def test_how_events_are_divided_into_requests_changes_nothing(tmp_path):
         found.append((fields, learner.clf.coef_.tobytes(), service.held.held))
         service.stop()
     assert len(set(found)) == 1
-    assert found[0][2] == MOST_STRAYS
+    assert found[0][2] == MAX_MISMATCHES
 
 
 def test_a_given_kind_never_gives_way_and_its_events_wait_for_other_settings(alone):
@@ -198,8 +201,8 @@ def test_a_given_kind_never_gives_way_and_its_events_wait_for_other_settings(alo
     alone.document["fields"] = {"size": "number"}
     alone.start()
     alone.numbers(3)
-    assert codes(alone.words(3 * MOST_STRAYS)) == ["quarantined"] * 3 * MOST_STRAYS
-    assert alone.replay() == {"replayed": 0, "labels": 0, "kept": 3 * MOST_STRAYS}
+    assert codes(alone.words(3 * MAX_MISMATCHES)) == ["quarantined"] * 3 * MAX_MISMATCHES
+    assert alone.replay() == {"replayed": 0, "labels": 0, "kept": 3 * MAX_MISMATCHES}
     assert alone.kinds == {"size": "number"}
     alone.check()
     alone.stop()
@@ -208,7 +211,7 @@ def test_a_given_kind_never_gives_way_and_its_events_wait_for_other_settings(alo
     rebuild_offline(database, alone.config, check=False)
     database.close()
     alone.start()
-    assert alone.replay() == {"replayed": 3 * MOST_STRAYS, "labels": 0, "kept": 0}
+    assert alone.replay() == {"replayed": 3 * MAX_MISMATCHES, "labels": 0, "kept": 0}
     alone.check()
 
 
@@ -228,16 +231,16 @@ def test_settings_that_became_narrower_lose_no_event_and_no_answer_of_the_log(al
 
 
 def test_a_replay_tried_again_and_again_is_no_news_of_strays(alone):
-    alone.numbers(ENOUGH)
+    alone.numbers(VALUES_TO_SETTLE)
     alone.words(3)
-    for _ in range(MOST_STRAYS):
+    for _ in range(MAX_MISMATCHES):
         assert alone.replay()["kept"] == 3
     assert alone.kinds == {"size": "number"}
 
 
 def test_a_full_quarantine_says_that_it_keeps_nothing_more(tmp_path):
     service = Service(tmp_path / "askance.db", quarantine_events=2)
-    service.numbers(ENOUGH)
+    service.numbers(VALUES_TO_SETTLE)
     *kept, refused = service.words(3)
     assert codes(kept) == ["quarantined"] * 2
     assert isinstance(refused, Problem)
@@ -249,13 +252,13 @@ def test_a_full_quarantine_says_that_it_keeps_nothing_more(tmp_path):
     assert (service.held.held, service.held.bytes, service.held.dropped) == (0, 0, 1)
     service.stop()
     small = Service(tmp_path / "small.db", quarantine_bytes=10)
-    small.numbers(ENOUGH)
+    small.numbers(VALUES_TO_SETTLE)
     assert isinstance(small.words(1)[0], Problem)
     small.stop()
 
 
 def test_pages_follow_one_another(alone):
-    alone.numbers(ENOUGH)
+    alone.numbers(VALUES_TO_SETTLE)
     alone.words(5)
     first = alone.page(limit=2)
     second = alone.page(int(first.next), 2)
@@ -266,7 +269,7 @@ def test_pages_follow_one_another(alone):
 
 def test_a_page_and_a_turn_of_a_replay_hold_few_events_that_are_large(alone, monkeypatch):
     monkeypatch.setattr(quarantine, "PAGE_BYTES", 300_000)
-    alone.numbers(ENOUGH)
+    alone.numbers(VALUES_TO_SETTLE)
     large = "many " * 18_000  # 90,000 bytes
     names = [f"w{k}" for k in range(8)]
     alone.send(*({"id": name, "fields": {"size": large}} for name in names))
@@ -280,19 +283,19 @@ def test_a_page_and_a_turn_of_a_replay_hold_few_events_that_are_large(alone, mon
 
 
 def test_a_label_that_came_with_a_stray_event_is_learned_when_it_is_replayed(alone):
-    alone.numbers(ENOUGH)
-    items = [{"id": f"w{k}", "fields": {"size": f"word-{k}"}, "label": "spam"} for k in range(MOST_STRAYS + 1)]
+    alone.numbers(VALUES_TO_SETTLE)
+    items = [{"id": f"w{k}", "fields": {"size": f"word-{k}"}, "label": "spam"} for k in range(MAX_MISMATCHES + 1)]
     done = import_items(alone.engine, items, "import", "root")
-    assert (done["events"], done["quarantined"], done["labels"], done["errors"]) == (1, MOST_STRAYS, 1, 0)
+    assert (done["events"], done["quarantined"], done["labels"], done["errors"]) == (1, MAX_MISMATCHES, 1, 0)
     with pytest.raises(Problem, match="kept in quarantine; replay it first"):
         alone.do(lambda session, state: give_label(session, state, "ana", "w0", 1, None, False))
-    assert alone.replay() == {"replayed": MOST_STRAYS, "labels": MOST_STRAYS, "kept": 0}
+    assert alone.replay() == {"replayed": MAX_MISMATCHES, "labels": MAX_MISMATCHES, "kept": 0}
     with alone.engine.database.read() as session:
-        assert session.value("SELECT count(*) FROM answers WHERE label = 1") == MOST_STRAYS + 1
+        assert session.value("SELECT count(*) FROM answers WHERE label = 1") == MAX_MISMATCHES + 1
 
 
 def test_doctor_remarks_on_what_is_in_quarantine(alone):
-    alone.numbers(ENOUGH)
+    alone.numbers(VALUES_TO_SETTLE)
     assert remark_on_store(alone.engine.database) == []
     alone.words(2)
     (sentence,) = remark_on_store(alone.engine.database)
@@ -337,8 +340,8 @@ def test_whatever_comes_every_event_is_predicted_or_in_quarantine_and_a_replay_g
 
 def test_over_http_it_is_listed_replayed_dropped_exported_and_counted(make):
     service = make(model={"algorithm": "PAA-I"})
-    numbers = [{"id": f"n{k}", "fields": {"amount": k}} for k in range(ENOUGH)]
-    words = [{"id": f"w{k}", "fields": {"amount": f"word {k}"}} for k in range(MOST_STRAYS + 1)]
+    numbers = [{"id": f"n{k}", "fields": {"amount": k}} for k in range(VALUES_TO_SETTLE)]
+    words = [{"id": f"w{k}", "fields": {"amount": f"word {k}"}} for k in range(MAX_MISMATCHES + 1)]
     service.post("/v1/events", numbers)
     first = service.post("/v1/events", words[0])
     assert first.status_code == 202
@@ -362,10 +365,10 @@ def test_over_http_it_is_listed_replayed_dropped_exported_and_counted(make):
     service.post("/v1/events", words[2:])
     assert service.stats()["quarantine"]["widened"] == [{"field": "amount", "before": "number", "now": "category"}]
     listed = service.run("quarantine", "list").stdout
-    assert listed.count("\n") == MOST_STRAYS - 1  # one came twice, was stray twice, and is taken now
+    assert listed.count("\n") == MAX_MISMATCHES - 1  # one came twice, was stray twice, and is taken now
     assert "w0  field 'amount': 'word 0' is not a number" in listed
     assert "POST /v1/quarantine/replay" in service.run("quarantine", "replay", check=False).stderr
-    assert service.post("/v1/quarantine/replay").json() == {"replayed": MOST_STRAYS - 1, "labels": 0, "kept": 0}
+    assert service.post("/v1/quarantine/replay").json() == {"replayed": MAX_MISMATCHES - 1, "labels": 0, "kept": 0}
     actions = [entry["action"] for entry in service.get("/v1/audit").json()["entries"]]
     assert actions[:2] == ["quarantine replay", "quarantine drop"]
     service.post("/v1/events", {"id": "given", "fields": {"size": "x"}})

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import askance
+from askance.data.encoding.columns import encode
 from askance.data.encoding.rows import RowFeatures
+from askance.data.encoding.table import RawRows
 from askance.errors import DataWarning, ModelFileError
 from askance.learner.files import save
 from askance.runner import Model, run_file
@@ -19,7 +21,7 @@ from askance.runner.pipe import Pipe
 @pytest.fixture
 def model():
     features = RowFeatures({"text": "text"})
-    X = features.matrix([{"text": "win a prize", "size": 1.5}, {"text": "lunch", "size": -2.25}] * 5)
+    X, _ = encode(features, RawRows([{"text": "win a prize", "size": 1.5}, {"text": "lunch", "size": -2.25}] * 5))
     clf = askance.make("PAA-I", random_state=0)
     clf.run(X, ["spam", "ham"] * 5)
     return Model(clf, {"format": "rows", **features.to_dict()}, {"algorithm": "PAA-I", "odd": ["ä", None, 0.1]})

@@ -118,7 +118,7 @@ def stats(session: Session, service: Service) -> dict[str, Any]:
 
 def _quarantine(session: Session, state: EngineState) -> dict[str, Any]:
     held = state.quarantine
-    widened = state.learner.features.encoder.widened[-MOST_WIDENED:]
+    widened = state.learner.features.encoder.promoted[-MOST_WIDENED:]
     return {
         "held": held.held,
         "bytes": held.bytes,

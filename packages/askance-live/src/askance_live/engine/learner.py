@@ -20,9 +20,9 @@ import msgspec
 import numpy as np
 
 from askance.data.encoding.assemble import csr
+from askance.data.encoding.columns import gather_columns
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.explain import effects, towards
-from askance.data.encoding.raw import gather_columns
 from askance.data.encoding.rows import FieldError, Plan, RowFeatures, flatten
 from askance.errors import AskanceError, ModelFileError
 from askance.evaluate.calibration import OnlineCalibration
@@ -212,8 +212,8 @@ class Learner:
             if plan.kinds:  # the model may become wider: at this event
                 decided += self._decide(cells, taken, after + len(decided))
                 cells, taken = Cells(), []
-                if plan.widened:
-                    widened[len(decided)] = plan.widened
+                if plan.promoted:
+                    widened[len(decided)] = plan.promoted
             self.features.take(cells, plan)
             outcomes.append(None)
             taken.append(event)
@@ -235,7 +235,7 @@ class Learner:
         plan = self.features.plan(flat, event.widened, is_from_log=event.was_asked is not None)
         if plan.error is not None:
             if not event.is_repeated:
-                self.features.strays.add(plan.strays)
+                self.features.mismatches.add(plan.mismatches)
             raise plan.error
         return plan
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from askance.data.encoding.kind_evidence import Strays
+from askance.data.encoding.kind_evidence import TypeMismatches
 from askance_live.problems import Problem
 from askance_live.store.database import Session
 from askance_live.store.rows import Query, insert
@@ -48,7 +48,7 @@ class QuarantineState:
 
     def take_changes(self, learner: Learner) -> str | None:
         """All of it, as JSON, where it is not what is stored; with the stray values that are no part of the model."""
-        self.strays = learner.features.strays.to_dict()
+        self.strays = learner.features.mismatches.to_dict()
         numbers = {"held": self.held, "bytes": self.bytes, "dropped": self.dropped, "last": self.last}
         document = json.dumps({**numbers, "strays": self.strays})
         is_new = self._document is None and not any(numbers.values()) and not self.strays
@@ -59,7 +59,7 @@ class QuarantineState:
 
     def remind(self, learner: Learner) -> None:
         """Tell a model that was read from the log which values were stray lately."""
-        learner.features.strays = Strays.from_dict(self.strays)
+        learner.features.mismatches = TypeMismatches.from_dict(self.strays)
 
     def enter(
         self, session: Session, settings: ServerSettings, event: ReceivedEvent, field: str, reason: str, now: float

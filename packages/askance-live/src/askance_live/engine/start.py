@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askance.data.encoding.kind_evidence import Strays
+from askance.data.encoding.kind_evidence import TypeMismatches
 from askance.data.encoding.kinds import format_names
 from askance.data.encoding.rows import RowFeatures
 from askance.errors import InvalidParameter, ModelFileError
@@ -85,7 +85,7 @@ class Start(NamedTuple):
                 setattr(engine, field.attribute, field.begin(engine, rules))
         features.given = {**self.fields, **features.given}
         features.time_field = None  # events come when they come
-        features.strays = Strays()
+        features.mismatches = TypeMismatches()
         return clf, features
 
     def begin_calibration(self, clf: StreamClassifier) -> tuple[OnlineCalibration, list[int]]:

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from askance.data.formats.vw_out import write_vw
+    from askance.data.formats.vw import write_vw
     from askance.errors import InvalidParameter
     from askance.runner.model import check_can_be_written
     from askance.runner.sources import files_read, open_source, refuse_overwrites

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from askance.data.datasets.load import load_dataset
     from askance.data.formats import open_stream
     from askance.data.formats.stream import Batch, Field, Stream
-    from askance.data.formats.vw_out import write_vw
+    from askance.data.formats.vw import write_vw
 
 __all__ = ["Batch", "Field", "Stream", "load_dataset", "open_stream", "write_vw"]
 
 _LAZY_IMPORTS = dict.fromkeys(("Batch", "Field", "Stream"), "formats.stream") | {
     "load_dataset": "datasets.load",
     "open_stream": "formats",
-    "write_vw": "formats.vw_out",
+    "write_vw": "formats.vw",
 }
 
 

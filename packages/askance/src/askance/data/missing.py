@@ -76,7 +76,7 @@ class MissingValues:
         return numbers
 
     def blank_labels(self, labels: Any, classes: Any = None) -> Any:
-        """Labels with None for those that a user said to be missing; the same ones where nobody did."""
+        """Labels with None for those that the user declared missing; the same ones if none is."""
         if not self.added or labels is None:
             return labels
         named = () if classes is None else np.asarray(classes, object).tolist()

@@ -366,7 +366,7 @@ class Reader:
 
     def take_many(self, raw: RawEvents, classes: np.ndarray) -> Events:
         """Encode events, and begin or make room for them. If that fails, nothing has changed."""
-        from askance.data.encoding.raw import encode, reopen_kinds, settle_kinds
+        from askance.data.encoding.columns import encode, reopen_kinds, settle_kinds
         from askance.data.encoding.rows import RowFeatures
 
         kept = self._features.to_dict() if self.began_raw else None
@@ -452,7 +452,7 @@ class Reader:
 
     def _settle_kinds(self, parts: Sequence[RawEvents]) -> None:
         """Settle what the fields are by the first batches, before any of them is played."""
-        from askance.data.encoding.raw import settle_kinds
+        from askance.data.encoding.columns import settle_kinds
 
         features = self._fresh_features()
         settle_kinds(features, parts)
@@ -466,7 +466,7 @@ class Reader:
 
     def end_first(self, first: FirstBatches) -> None:
         """The first batches were played: kinds may change from now on, and what looks wrong in them is said."""
-        from askance.data.encoding.raw import reopen_kinds
+        from askance.data.encoding.columns import reopen_kinds
 
         reopen_kinds(self._features, first.raw)
         self._warn_of_data([(X, y) for X, y, _ in first.batches if X in first.raw])
@@ -583,7 +583,7 @@ class Reader:
             self._clf._ready()  # refuses what cannot work before anything changes
         plan = features.plan(row)
         if plan.error is not None:
-            features.strays.add(plan.strays)
+            features.mismatches.add(plan.mismatches)
             raise InvalidInput(str(plan.error))
         when = self.times([plan.time if time is None else time] if (time, plan.time) != (None, None) else None)
         cells = Cells()
@@ -645,7 +645,7 @@ class Reader:
         raw = self.raw_events(X)
         if raw is None:
             return read_events(self._clf._check_rows(X, reset=False))
-        from askance.data.encoding.raw import transform
+        from askance.data.encoding.columns import transform
 
         self.match_fields(raw)
         self._check_any_is_known(raw)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from askance.data import Stream
-from askance.data.formats.first_events import warnings_of
 from askance.data.formats.labels import refuse_quantities
 from askance.data.formats.read_options import ReadOptions, change
+from askance.data.formats.stream import warnings_of
 from askance.errors import InvalidInput
 from askance.runner.sources import open_source
 from askance.runner.stream_runner import known_labels

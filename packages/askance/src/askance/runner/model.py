@@ -20,7 +20,7 @@ import numpy as np
 from askance.data import Stream
 from askance.data.encoding.kinds import CATEGORY, DATE, NUMBER, TEXT
 from askance.data.encoding.rows import RowFeatures
-from askance.data.formats.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH
+from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH
 from askance.errors import InvalidInput, ModelFileError
 from askance.learner.classifier import StreamClassifier
 from askance.learner.files import PIPELINE, holds_label_sets, read, save

@@ -198,9 +198,9 @@ class Pipe:
         written = row.pop(self._label, None)
         truth = None if self._labels.is_missing(written) else self._read_label(written)
         when = self._time(row)
-        before = len(self._features.encoder.widened)
+        before = len(self._features.encoder.promoted)
         event = self._features.row(row)
-        widened = self._features.encoder.widened[before:]
+        widened = self._features.encoder.promoted[before:]
         self._make_room()
         likely = self._probabilities(event)
         decision = self._clf.ask(event, time=when)

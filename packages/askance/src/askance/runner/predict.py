@@ -9,8 +9,8 @@ import numpy as np
 
 from askance.data import Batch, Stream
 from askance.data.encoding.rows import word_of
+from askance.data.formats.named_fields import find_id
 from askance.data.formats.read_options import ReadOptions, change
-from askance.data.formats.stream import find_id
 from askance.errors import InvalidInput, InvalidParameter
 from askance.runner.model import LABEL_KINDS, USUAL_SEPARATOR, Model
 from askance.runner.sources import open_source

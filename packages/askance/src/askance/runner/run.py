@@ -421,7 +421,7 @@ def _outcome(runner: StreamRunner, stream: Stream, seconds: float, restarted: bo
         bad_lines=stream.bad_lines,
         bad_line_examples=stream.bad_line_examples,
         unlabeled=runner.unlabeled,
-        widened=stream.widened,
+        widened=stream.promoted,
         warnings=runner.warnings(),
         restarted=restarted,
     )

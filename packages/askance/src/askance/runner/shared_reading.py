@@ -76,7 +76,7 @@ class SharedReader:
         self._check = versions() if engine is not None and engine.is_remote else None
 
     def __iter__(self) -> Iterator[Batch]:
-        return self._stream.play_rows(self._rows)
+        return self._stream.batches_of(self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         """The rows of piece after piece."""
@@ -105,8 +105,8 @@ class SharedReader:
                         for number, (other, old) in enumerate(sent):  # these do not know of the change
                             old.cancel()
                             sent[number] = _Sent(other, self._submit(copy, other))
-                rows = stream.finish_piece(piece.place, parsed, lines)
-                self.position = Position(self.position.pieces + 1, piece.place, lines + parsed.n_lines)
+                rows = stream.finish_piece(piece.file_index, parsed, lines)
+                self.position = Position(self.position.pieces + 1, piece.file_index, lines + parsed.n_lines)
                 stream.note_share(self._share(piece))
                 if rows[0].shape[0]:
                     yield rows
@@ -161,15 +161,15 @@ class SharedReader:
 
     def _lines_before(self, piece: Any) -> int:
         """How many lines of its file stand before a piece."""
-        if self.position.place == piece.place and self.position.pieces:
+        if self.position.place == piece.file_index and self.position.pieces:
             return self.position.lines
         return int(getattr(piece, "skipped_lines", 0))
 
     def _share(self, piece: Any) -> float:
         """How much of the stream has been played, by files, and by bytes of the file in hand."""
-        size = self._stream.source.size_of(piece.place)
+        size = self._stream.source.size_of(piece.file_index)
         inside = 1.0 if not size or hasattr(piece, "group") else min(1.0, piece.stop / size)
-        return float((piece.place + inside) / len(self._stream.source))
+        return float((piece.file_index + inside) / len(self._stream.source))
 
 
 def versions() -> tuple[str, str]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from askance.data import Batch, Stream
 from askance.data.encoding.kinds import number_in
-from askance.data.formats.first_events import warnings_of
 from askance.data.formats.labels import refuse_quantities
 from askance.data.formats.read_options import ReadOptions
+from askance.data.formats.stream import warnings_of
 from askance.engines import WorkerEngine
 from askance.errors import InvalidInput, InvalidParameter, UnfitCosts
 from askance.learner.labels import distinct_labels

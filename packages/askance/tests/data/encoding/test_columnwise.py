@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
+from askance.data.encoding.columns import WORTH_IT, gather_columns
 from askance.data.encoding.encoder import Cells
-from askance.data.encoding.raw import WORTH_IT, gather_columns
 from askance.data.encoding.rows import RowFeatures
 
 
@@ -93,7 +93,7 @@ def test_so_is_whatever_may_teach_the_kinds_of_fields():
     one_by_one(fresh, many(50))
     assert gather_columns(fresh, many(20)) is None  # unsettled
     features = settled()
-    features.strays.add(["size"])
+    features.mismatches.add(["size"])
     assert gather_columns(features, many(20)) is None
     assert gather_columns(settled(), many(WORTH_IT - 1)) is None
     assert gather_columns(settled(na_values=[-999]), many(20)) is None

@@ -14,7 +14,9 @@ from tests.cli.here import complaint
 
 import askance
 from askance.data import open_stream
+from askance.data.encoding.columns import encode
 from askance.data.encoding.rows import RowFeatures
+from askance.data.encoding.table import RawRows
 from askance.data.generators import messages
 from askance.errors import InvalidInput, InvalidParameter, ModelFileError
 
@@ -52,14 +54,15 @@ def events():
 
 def test_each_number_of_the_unit_vector_has_a_column_of_its_own(lsa):
     features = RowFeatures({"text": askance.Embedding(lsa)})
-    X = features.matrix([{"size": 1, "text": "win a prize"}, {"size": 2, "text": None}, {"text": "lunch"}]).toarray()
+    rows = RawRows([{"size": 1, "text": "win a prize"}, {"size": 2, "text": None}, {"text": "lunch"}])
+    X = encode(features, rows)[0].toarray()
     assert X.shape == (3, 1 + DIMENSIONS)
     for row, text in ((0, "win a prize"), (2, "lunch")):
         vector = lsa.encode([text])[0].astype(np.float64)
         np.testing.assert_allclose(X[row, 1:], vector / np.linalg.norm(vector), rtol=1e-12)
     assert not X[1, 1:].any()
-    raw = RowFeatures({"text": askance.Embedding(lsa)}, raw=True).matrix([{"text": "lunch"}]).toarray()
-    np.testing.assert_array_equal(raw[0], lsa.encode(["lunch"])[0].astype(np.float64))
+    raw, _ = encode(RowFeatures({"text": askance.Embedding(lsa)}, raw=True), RawRows(["lunch"]))
+    np.testing.assert_array_equal(raw.toarray()[0], lsa.encode(["lunch"])[0].astype(np.float64))
 
 
 def test_run_pieces_frames_and_single_events_decide_alike_bit_for_bit(lsa):

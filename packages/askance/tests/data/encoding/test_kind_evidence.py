@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.data.encoding.encoder import Cells
-from askance.data.encoding.kind_evidence import ENOUGH, MOST_STRAYS, WINDOW, KindEvidence, Strays
+from askance.data.encoding.kind_evidence import MAX_MISMATCHES, VALUES_TO_SETTLE, WINDOW, KindEvidence, TypeMismatches
 from askance.data.encoding.rows import FieldError, RowFeatures
 from askance.errors import InvalidInput
 
@@ -23,7 +23,7 @@ def same(one, other):
 
 def settled(kind_of=float, **options):
     features = RowFeatures(hash_bits=8, **options)
-    for k in range(ENOUGH):
+    for k in range(VALUES_TO_SETTLE):
         features.row({"size": kind_of(k)})
     return features
 
@@ -44,7 +44,7 @@ def test_a_word_among_the_first_numbers_makes_the_field_a_category_at_once():
     columns, _ = features.row({"code": 5, "late": 2.0})
     assert columns[0] >= 1
     assert columns[-1] == 1 + 2**8
-    assert features.encoder.widened == [("code", "number", "category")]
+    assert features.encoder.promoted == [("code", "number", "category")]
 
 
 def test_a_sentence_among_the_first_numbers_makes_the_field_text():
@@ -107,29 +107,29 @@ def test_one_stray_word_does_not_change_a_settled_field():
 @pytest.mark.parametrize("others", [0, 15])
 def test_a_settled_field_gives_way_when_strays_keep_coming(others):
     features = settled()
-    for _ in range(MOST_STRAYS):
+    for _ in range(MAX_MISMATCHES):
         with pytest.raises(InvalidInput):
             features.row({"size": "x"})
         for k in range(others):
             features.row({"size": k})
     features.row({"size": "x"})
     assert features.kinds == {"size": "category"}
-    assert features.encoder.widened == [("size", "number", "category")]
+    assert features.encoder.promoted == [("size", "number", "category")]
 
 
 def test_a_settled_field_holds_on_where_strays_are_rare():
     features = settled()
-    for _ in range(5 * MOST_STRAYS):
+    for _ in range(5 * MAX_MISMATCHES):
         with pytest.raises(InvalidInput):
             features.row({"size": "x"})
-        for k in range(WINDOW // MOST_STRAYS):
+        for k in range(WINDOW // MAX_MISMATCHES):
             features.row({"size": k})
     assert features.kinds == {"size": "number"}
 
 
 def test_a_field_whose_kind_was_given_never_gives_way():
     features = RowFeatures({"size": "number", "day": "date"}, hash_bits=8)
-    for _ in range(3 * MOST_STRAYS):
+    for _ in range(3 * MAX_MISMATCHES):
         with pytest.raises(InvalidInput, match="is not a number"):
             features.row({"size": "x"})
         with pytest.raises(InvalidInput, match="is no date"):
@@ -142,7 +142,7 @@ def test_a_field_whose_kind_was_given_never_gives_way():
 def test_numbers_that_cannot_be_learned_from_are_no_evidence_for_words(value):
     features = RowFeatures(hash_bits=8)
     features.row({"size": 1})
-    for _ in range(3 * MOST_STRAYS):
+    for _ in range(3 * MAX_MISMATCHES):
         with pytest.raises(InvalidInput):
             features.row({"size": value})
     assert features.kinds == {"size": "number"}
@@ -153,7 +153,7 @@ def test_a_settled_date_gives_way_to_a_category_and_keeps_the_weight_of_dates_be
     features.guess_kinds([{"day": "2026-05-01"}] * 3)
     cells = Cells()
     features.add(cells, {"day": "2026-05-01"})
-    for _ in range(MOST_STRAYS):
+    for _ in range(MAX_MISMATCHES):
         with pytest.raises(FieldError):
             features.add(cells, {"day": "17"})
     features.add(cells, {"day": "17"})
@@ -175,13 +175,13 @@ def test_a_state_without_evidence_still_loads_and_its_numbers_may_give_way():
     old = settled().to_dict()
     del old["evidence"], old["strays"]
     features = RowFeatures.from_dict(old)
-    for _ in range(MOST_STRAYS):
+    for _ in range(MAX_MISMATCHES):
         with pytest.raises(InvalidInput):
             features.row({"size": "x"})
     features.row({"size": "x"})
     table = {name: value for name, value in old.items() if name not in ("given", "with_commas")}
     features = RowFeatures.from_dict(table)  # of a table, where nobody knows which kinds were given
-    for _ in range(3 * MOST_STRAYS):
+    for _ in range(3 * MAX_MISMATCHES):
         with pytest.raises(InvalidInput):
             features.row({"size": "x"})
 
@@ -205,16 +205,16 @@ def test_a_damaged_state_is_refused_in_one_sentence(damage):
 def test_evidence_stops_counting_once_it_is_enough():
     evidence = KindEvidence()
     evidence.begin("a")
-    for _ in range(ENOUGH):
+    for _ in range(VALUES_TO_SETTLE):
         evidence.count("a", "one word")
-    assert evidence.to_dict() == {"a": [ENOUGH, 0]}
+    assert evidence.to_dict() == {"a": [VALUES_TO_SETTLE, 0]}
     assert not evidence.unsettled
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.booleans(), max_size=500), st.integers(1, 60))
 def test_strays_counted_in_pieces_are_those_counted_one_by_one(course, piece):
-    single, pieces = Strays(), Strays()
+    single, pieces = TypeMismatches(), TypeMismatches()
     for first in range(0, len(course), piece):
         part = course[first : first + piece]
         ends = [place + 1 for place, is_stray in enumerate(part) if is_stray]
@@ -228,7 +228,7 @@ def test_strays_counted_in_pieces_are_those_counted_one_by_one(course, piece):
         assert pieces.stay_few("f", ends) == few
         pieces.take_many("f", len(part), ends)
         assert pieces.to_dict() == single.to_dict()
-        pieces = Strays.from_dict(json.loads(json.dumps(pieces.to_dict())))
+        pieces = TypeMismatches.from_dict(json.loads(json.dumps(pieces.to_dict())))
 
 
 values = st.one_of(

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.data.formats import slow
 
+from askance.data.encoding.columns import encode
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
+from askance.data.encoding.table import RawRows
 from askance.errors import InvalidInput, InvalidParameter
 
 values = st.one_of(
@@ -49,10 +51,10 @@ def test_one_by_one_equals_many_at_once(events):
     for features in (many, single):
         for name, kind in kinds.items():
             features.encoder.add(name, kind)
-    X = many.matrix(events)
-    for place, event in enumerate(events):
+    X, _ = encode(many, RawRows(events))
+    for row, event in enumerate(events):
         columns, numbers = single.row(event)
-        part = slice(X.indptr[place], X.indptr[place + 1])
+        part = slice(X.indptr[row], X.indptr[row + 1])
         np.testing.assert_array_equal(columns, X.indices[part])
         np.testing.assert_array_equal(numbers, X.data[part])
 

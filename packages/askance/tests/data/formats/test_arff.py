@@ -240,3 +240,15 @@ def test_an_attribute_called_id_is_left_out_unless_it_is_declared():
     head = "@relation r\n@attribute id numeric\n@attribute a numeric\n@attribute class {p,q}\n@data\n"
     assert rows_of(head + "1,0.5,p\n2,0.25,q\n") == ([{0: 0.5}, {0: 0.25}], ["p", "q"])
     assert rows_of(head + "1,0.5,p\n2,0.25,q\n", features={"id": "number"})[0][1] == {0: 2.0, 1: 0.25}
+
+
+def test_the_time_of_a_sparse_row_is_read_and_left_out_it_is_zero():
+    head = "@relation r\n@attribute when numeric\n@attribute size numeric\n@attribute class {a,b}\n@data\n"
+    rows = "{0 10, 1 0.5}\n{0 ?, 1 2}\n{1 3, 2 b}\n"
+    stream = open_stream(
+        io.BytesIO((head + rows).encode()), format="arff", features={"when": "time"}, skip_bad_lines=True
+    )
+    (batch,) = stream
+    assert batch.times.tolist() == [10.0, 0.0]
+    assert batch.y.tolist() == ["a", "b"]
+    assert "attribute 0 ('when'): '?' is no time" in stream.bad_line_examples[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askance.data import open_stream
-from askance.data.formats.first_events import warnings_of
+from askance.data.formats.stream import warnings_of
 
 
 def warn(names: str, rows: list[str]) -> list[str]:

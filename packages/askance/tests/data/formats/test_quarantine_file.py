@@ -58,7 +58,7 @@ def test_kept_lines_can_be_played_once_their_field_is_wider(tmp_path):
     source.write_bytes(b"size,label\n" + b"1,0\n2,1\n" * 600 + b"x,1\n" * 30)
     found, _, stream = rows_of(source, quarantine=bad)
     assert (len(found), stream.bad_lines) == (1220, 10)
-    assert stream.widened == [("size", "number", "category")]
+    assert stream.promoted == [("size", "number", "category")]
     later, more, second = rows_of(bad, state=stream.state())
     assert (len(later), second.bad_lines, more) == (10, 0, ["1"] * 10)
     assert np.count_nonzero(later) == 10

@@ -287,6 +287,8 @@ def test_tables_and_texts_are_written_too(tmp_path):
 
     write_vw(tmp_path / "x.vw", pd.DataFrame({"size": [1.5, 2.5], "city": ["Oslo", "Lima"]}), [1, 0])
     assert (tmp_path / "x.vw").read_text() == "1 | size:1.5 |city Oslo\n0 | size:2.5 |city Lima\n"
+    write_vw(tmp_path / "x.vw", pd.DataFrame({"sent": pd.to_datetime(["2026-05-01 10:03", "2026-05-02 23:30"])}))
+    assert (tmp_path / "x.vw").read_text() == "|sent Friday 10_h\n|sent Saturday 23_h\n"
     write_vw(tmp_path / "x.vw", ["Win a prize", "Lunch?"])
     assert (tmp_path / "x.vw").read_text() == "|text win a prize\n|text lunch\n"
 
@@ -294,7 +296,7 @@ def test_tables_and_texts_are_written_too(tmp_path):
 @pytest.mark.parametrize(
     ("X", "options", "reason"),
     [
-        ([[1.0]], {}, "each event must be a dict or a text, got list"),
+        ([[1.0]], {}, r"row 0 of X is \[1.0\]; each event is a dict of fields, or a text"),
         (3, {}, "X must be an array"),
         (np.ones(3), {}, "X must have two dimensions"),
         (np.array([[np.nan]]), {}, "not finite"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.data import open_stream
-from askance.data.encoding.kind_evidence import MOST_STRAYS
+from askance.data.encoding.kind_evidence import MAX_MISMATCHES
 from askance.errors import BadLine
 
 MANY = 1000
@@ -64,7 +64,7 @@ def test_a_column_that_is_empty_at_first_is_learned_when_it_begins(later):
     found, stream = both(rows)
     kind = {"7": "number", "Oslo": "category"}.get(later, "text")
     assert kinds(stream) == {"a": "number", "late": kind, "label": "label"}
-    assert stream.widened == [("late", "ignore", kind)]
+    assert stream.promoted == [("late", "ignore", kind)]
     if later != "7":  # a number that does not vary is 0
         assert len(found[-1][0]) > len(found[0][0])
 
@@ -74,7 +74,7 @@ def test_a_column_that_begins_with_a_number_and_goes_on_with_words_is_a_category
     rows += [{"a": "1", "late": late, "label": "1"} for late in ("7", "8", "x", "9")]
     _, stream = both(rows)
     assert kinds(stream)["late"] == "category"
-    assert stream.widened == [("late", "ignore", "number"), ("late", "number", "category")]
+    assert stream.promoted == [("late", "ignore", "number"), ("late", "number", "category")]
 
 
 def test_a_column_without_values_that_counts_rows_or_is_an_id_is_never_learned():
@@ -96,7 +96,7 @@ def test_strays_that_keep_coming_make_a_settled_column_wider_wherever_batches_en
     rows += [{"a": "4", "day": f"d{k}", "label": "1"} for k in range(30)]
     found, stream = both(rows, skip_bad_lines=True, batch_rows=batch_rows)
     assert kinds(stream) == {"a": "category", "day": "category", "label": "label"}
-    assert stream.bad_lines == 2 * MOST_STRAYS
+    assert stream.bad_lines == 2 * MAX_MISMATCHES
     assert found == both(rows, skip_bad_lines=True, batch_rows=100)[0]
     assert len(found) == len(rows) - stream.bad_lines
 
@@ -118,7 +118,7 @@ def test_a_second_pass_begins_with_the_kinds_of_the_first(tmp_path, format):
     first, second = ([batch.X for batch in stream] for _ in range(2))
     assert [X.shape for X in first] == [X.shape for X in second]
     assert all((one != other).nnz == 0 for one, other in zip(first, second, strict=True))
-    assert stream.bad_lines == MOST_STRAYS
+    assert stream.bad_lines == MAX_MISMATCHES
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])

@@ -74,8 +74,8 @@ def labels_of(raw: Sequence[str], options: dict[str, Any]) -> np.ndarray:
     if "negative" in options:
         return np.where(found == options["negative"], -1, 1).astype(np.int8)
     known = options.get("labels") or _sort_labels(set(found.tolist()))
-    place = {label: at for at, label in enumerate(known)}
-    y = np.array([place[label] for label in found.tolist()], dtype=np.int32)
+    code = {label: at for at, label in enumerate(known)}
+    y = np.array([code[label] for label in found.tolist()], dtype=np.int32)
     return np.where(y == 1, 1, -1).astype(np.int8) if len(known) == 2 else y
 
 

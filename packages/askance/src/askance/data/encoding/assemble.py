@@ -20,13 +20,13 @@ def sort_row(
     for first in range(start, stop, SHORT):  # short runs by insertion
         for i in range(first + 1, min(first + SHORT, stop)):
             column, value = columns[i], values[i]
-            place = i
-            while place > first and columns[place - 1] > column:
-                columns[place] = columns[place - 1]
-                values[place] = values[place - 1]
-                place -= 1
-            columns[place] = column
-            values[place] = value
+            slot = i
+            while slot > first and columns[slot - 1] > column:
+                columns[slot] = columns[slot - 1]
+                values[slot] = values[slot - 1]
+                slot -= 1
+            columns[slot] = column
+            values[slot] = value
     size = SHORT
     while size < stop - start:  # then pairs of runs are merged
         for first in range(start, stop, 2 * size):
@@ -44,8 +44,8 @@ def sort_row(
         size *= 2
 
 
-def merge_row(columns: np.ndarray, values: np.ndarray, start: int, stop: int, place: int) -> int:
-    """Move sorted entries to ``place`` and after, equal columns added up, zeros left out; returns where they end."""
+def merge_row(columns: np.ndarray, values: np.ndarray, start: int, stop: int, target: int) -> int:
+    """Move sorted entries to ``target`` and after, equal columns added up, zeros left out; returns where they end."""
     i = start
     while i < stop:
         column, value = columns[i], values[i]
@@ -53,10 +53,10 @@ def merge_row(columns: np.ndarray, values: np.ndarray, start: int, stop: int, pl
         while i < stop and columns[i] == column:
             value += values[i]
             i += 1
-        columns[place] = column
-        values[place] = value
-        place += value != 0.0
-    return place
+        columns[target] = column
+        values[target] = value
+        target += value != 0.0
+    return target
 
 
 def gather_rows(
@@ -75,17 +75,17 @@ def gather_rows(
     for row in range(2, starts.size):
         starts[row] += starts[row - 1]
     for i in range(rows.size):  # now starts[row + 1] is where the next entry of the row goes
-        place = starts[rows[i] + 1]
-        new_columns[place] = columns[i]
-        new_values[place] = values[i]
+        slot = starts[rows[i] + 1]
+        new_columns[slot] = columns[i]
+        new_values[slot] = values[i]
         starts[rows[i] + 1] += 1
-    place = 0
+    target = 0
     for row in range(starts.size - 2):
         start, stop = starts[row], starts[row + 1]
-        starts[row] = place
+        starts[row] = target
         sort_row(new_columns, new_values, start, stop, spare_columns, spare_values)
-        place = merge_row(new_columns, new_values, start, stop, place)
-    starts[starts.size - 2] = place
+        target = merge_row(new_columns, new_values, start, stop, target)
+    starts[starts.size - 2] = target
 
 
 def count_words(
@@ -97,18 +97,18 @@ def count_words(
     spare_values: np.ndarray,
 ) -> None:
     """Columns of words, text by text, into sorted columns with counts, in place; to unit length where wanted."""
-    place = 0
+    target = 0
     for text in range(starts.size - 1):
         start, stop = starts[text], starts[text + 1]
-        starts[text] = place
+        starts[text] = target
         for i in range(start, stop):
             values[i] = 1.0
         sort_row(columns, values, start, stop, spare_columns, spare_values)
-        end = merge_row(columns, values, start, stop, place)
+        end = merge_row(columns, values, start, stop, target)
         if normalise:
-            unit_length(values, place, end)
-        place = end
-    starts[starts.size - 1] = place
+            unit_length(values, target, end)
+        target = end
+    starts[starts.size - 1] = target
 
 
 def unit_length(values: np.ndarray, start: int, stop: int) -> None:
@@ -139,7 +139,7 @@ def word_counts(starts: np.ndarray, columns: np.ndarray, normalise: bool) -> tup
 def rows_of(
     rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_rows: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries in any order as rows: where each begins, columns and values. Entries of one place are added up."""
+    """Entries in any order as rows: where each begins, columns and values. Entries of one cell are added up."""
     n_entries = len(rows)
     starts = np.zeros(n_rows + 2, np.int32)
     new_columns, new_values = np.empty(n_entries, np.int32), np.empty(n_entries)

@@ -20,15 +20,15 @@ from askance.evaluate.metrics.format import in_percent
 
 MOST_FIELDS = 200  # that are looked at
 MOST_LABELS = 100  # different ones, of which each is compared with each other
-FEWEST = 20  # values, below which nothing is said
+FEWEST = 20  # values, below which there is no warning
 ALIKE = 0.9  # the share of values that must look the same way
 SOME = 0.01  # the share of values that must have a zero before them
 KEY = 0.98  # the share of different values from which a field looks like a key
-GIVEN_AWAY = 0.99  # the share of answers that one field tells
+GIVEN_AWAY = 0.99  # the share of labels that one field predicts
 LEFT = 0.2  # of those that are not the usual answer, the share it may leave open
-FEWEST_RARE = 10  # answers other than the usual one, below which chance may tell them
-RARE = 0.05  # a label this rare beside one that looks like it may be a slip
-PER_VALUE = 5  # events per value of a field, on average, by which it can tell the answer
+FEWEST_RARE = 10  # answers other than the usual one, below which chance may predict them
+RARE = 0.05  # a label this rare with another that looks like it may be a slip
+PER_VALUE = 5  # events per value of a field, on average, by which it can predict the label
 
 MONEY = re.compile(
     r"[-+(]?\s*(?:[$€£¥]|USD|EUR|GBP)\s*-?[0-9][0-9.,' ]*\)?|-?[0-9][0-9.,' ]*+\s*(?:[$€£¥]|USD|EUR|GBP)"
@@ -124,7 +124,7 @@ def _key(name: str, kind: str, present: Sequence[Any], ignoring: str) -> str:
 def _gives_away(
     name: str, kind: str, values: Sequence[Any], labels: Sequence[Any], missing: MissingValues, ignoring: str
 ) -> str:
-    """A field whose value alone tells the answer, or whose size does."""
+    """A field whose value, or size, alone predicts the label."""
     pairs = [
         (value, str(label))
         for value, label in zip(values, labels, strict=False)
@@ -133,16 +133,16 @@ def _gives_away(
     usual = max(Counter(label for _, label in pairs).values(), default=0)
     if kind in (TEXT, DATE, EMBEDDING) or len(pairs) < FEWEST or len(pairs) - usual < FEWEST_RARE:
         return ""
-    told = max(_count_told_by_value(pairs), _count_told_by_size(pairs) if kind == NUMBER else 0)
-    if told < GIVEN_AWAY * len(pairs) or len(pairs) - told > LEFT * (len(pairs) - usual):
+    predicted = max(_count_predicted_by_value(pairs), _count_predicted_by_size(pairs) if kind == NUMBER else 0)
+    if predicted < GIVEN_AWAY * len(pairs) or len(pairs) - predicted > LEFT * (len(pairs) - usual):
         return ""
     return (
-        f"The field {name!r} alone gives the answer away in {in_percent(told / len(pairs))}% of the first events; if "
-        f"it is not known when an event comes, leave it out with {ignoring}."
+        f"The field {name!r} alone gives the answer away in {in_percent(predicted / len(pairs))}% of the first events; "
+        f"if it is not known when an event comes, leave it out with {ignoring}."
     )
 
 
-def _count_told_by_value(pairs: Sequence[tuple[Any, Any]]) -> int:
+def _count_predicted_by_value(pairs: Sequence[tuple[Any, Any]]) -> int:
     """How many labels are the most frequent one of their value; 0 if there are too many values to say."""
     by_value: dict[str, Counter[Any]] = defaultdict(Counter)
     for value, label in pairs:
@@ -152,8 +152,8 @@ def _count_told_by_value(pairs: Sequence[tuple[Any, Any]]) -> int:
     return sum(max(counts.values()) for counts in by_value.values())
 
 
-def _count_told_by_size(pairs: Sequence[tuple[Any, Any]]) -> int:
-    """How many labels, of two, the best threshold tells."""
+def _count_predicted_by_size(pairs: Sequence[tuple[Any, Any]]) -> int:
+    """How many labels, of two, the best threshold predicts."""
     sized = [(number_in(str(value)), label) for value, label in pairs]
     known = sorted(((size, str(label)) for size, label in sized if size is not None), key=lambda pair: pair[0])
     classes = sorted({label for _, label in known})

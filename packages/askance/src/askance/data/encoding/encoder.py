@@ -8,7 +8,7 @@ which gets no more values; what was learned from them stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from askance.data.encoding.assemble import csr, rows_of, word_counts
 from askance.data.encoding.embedding import EMBEDDING, Embedding
 from askance.data.encoding.hashing import HASH_BITS, Hasher
-from askance.data.encoding.kind_evidence import WIDER
+from askance.data.encoding.kind_evidence import PROMOTIONS
 from askance.data.encoding.kinds import HASHED, KINDS, NUMBER, words
 from askance.data.encoding.scaling import RunningStandardisation
 from askance.errors import InvalidInput, InvalidParameter
@@ -46,7 +46,7 @@ class Cells:
         self.texts: dict[str, tuple[list[int], list[list[str]]]] = {}
         self.embedded: dict[str, tuple[list[int], list[str]]] = {}
         self.times: list[float] = []
-        """When each row came, in seconds; empty where no field tells."""
+        """When each row came, in seconds; empty without a field of the kind ``time``."""
 
     def add_number(self, row: int, slot: int, value: float) -> None:
         """One number of the field with this slot."""
@@ -64,8 +64,8 @@ class Cells:
 
     def add_numbers(self, first_row: int, slots: np.ndarray, table: np.ndarray) -> None:
         """A table of numbers, rows by fields; NaN where one is missing."""
-        rows, places = np.nonzero(~np.isnan(table))
-        self.blocks.append(((rows + first_row).astype(np.int32), slots[places], table[rows, places]))
+        rows, fields = np.nonzero(~np.isnan(table))
+        self.blocks.append(((rows + first_row).astype(np.int32), slots[fields], table[rows, fields]))
         self.n_cells += len(rows)
 
     def add_columns(self, rows: np.ndarray, columns: np.ndarray, weight: float = 1.0) -> None:
@@ -119,6 +119,14 @@ def _number_blocks(cells: Cells) -> list[tuple[np.ndarray, np.ndarray, np.ndarra
             order = np.argsort(together[0], kind="stable")
             blocks = [(together[0][order], together[1][order], together[2][order])]
     return blocks
+
+
+def _assemble(parts: Sequence[tuple[np.ndarray, ...]], n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries, each part with rows, columns and values, as rows: where each begins, columns and values."""
+    if not parts:
+        return np.zeros(n_rows + 1, np.int32), np.zeros(0, np.int32), np.zeros(0)
+    rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, n_rows)
 
 
 class Encoder:
@@ -182,7 +190,7 @@ class Encoder:
         return -1
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
+    def promoted(self) -> list[tuple[str, str, str]]:
         """The fields that got a wider kind, in order, each with the kind before and the kind after."""
         found, kinds = [], dict[str, str]()
         for name, kind in self.history:
@@ -208,25 +216,15 @@ class Encoder:
         Moves the running statistics on, unless another way to ``scale`` is given: ``scaling.as_next`` or
         ``scaling.as_known``."""
         parts = [*self._numbers(cells, scale or self.scaling.apply), *self._categories(cells), *self._texts(cells)]
-        parts += self._embed(cells)
-        if not parts:
-            empty = np.zeros(0, np.int32)
-            parts = [(empty, empty, np.zeros(0))]
-        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
+        return _assemble([*parts, *self._embed(cells)], cells.n_rows)
 
     def encode(self, cells: Cells) -> EncodedRows:
         """The rows, all but the scale of their numbers: what needs no statistics, and so no order."""
-        numbers = _number_blocks(cells)
-        if not numbers:
-            numbers = [(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0))]
-        parts = [*self._categories(cells), *self._texts(cells)]
-        if not parts:
-            parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
-        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        hashed = rows_of(rows.astype(np.int32, copy=False), columns.astype(np.int32, copy=False), values, cells.n_rows)
-        number_rows, slots, found = (np.concatenate(arrays) for arrays in zip(*numbers, strict=True))
-        return EncodedRows(number_rows, slots, found, *hashed)
+        no_numbers = np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0)
+        blocks = zip(no_numbers, *_number_blocks(cells), strict=True)
+        rows, slots, numbers = (np.concatenate(arrays) for arrays in blocks)
+        hashed = _assemble([*self._categories(cells), *self._texts(cells)], cells.n_rows)
+        return EncodedRows(rows, slots, numbers, *hashed)
 
     def scale_rows(self, encoded: EncodedRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``rows`` of the cells that were encoded; moves the running statistics on."""
@@ -265,7 +263,7 @@ class Encoder:
 
     def _texts(self, cells: Cells) -> list[tuple[np.ndarray, ...]]:
         parts: list[tuple[np.ndarray, ...]] = []
-        for field in (name for name in self.kinds if name in cells.texts):  # in one order, whoever came first
+        for field in (name for name in self.kinds if name in cells.texts):  # in one order, however the rows came
             rows, texts = cells.texts[field]
             starts, columns = self.hasher.words(field, texts, self.ngrams)
             starts, columns, values = word_counts(starts, columns, not self.raw)
@@ -310,7 +308,7 @@ class Encoder:
             new.embeddings = given
             for name, kind in kept["fields"]:
                 is_sound = isinstance(name, str) and (kind in KINDS or (kind == EMBEDDING and name in given))
-                if not is_sound or (name in new.kinds and kind not in WIDER.get(new.kinds[name], ())):
+                if not is_sound or (name in new.kinds and kind not in PROMOTIONS.get(new.kinds[name], ())):
                     raise ValueError(f"the fields are damaged at {name!r}")
                 new.add(name, kind)
             new.scaling = RunningStandardisation.from_dict(kept["scaling"])

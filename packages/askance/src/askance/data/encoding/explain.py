@@ -11,7 +11,7 @@ from askance.data.encoding.embedding import EMBEDDING
 from askance.data.encoding.kinds import CATEGORY, DATE, NUMBER, TEXT, date_words, words
 from askance.data.encoding.rows import RowFeatures, number_of, word_of
 
-WHOLE = 1e15  # below it a float tells every digit of a whole number
+WHOLE = 1e15  # below it a float holds every digit of a whole number
 
 
 class Effect(NamedTuple):
@@ -39,13 +39,15 @@ def effects(features: RowFeatures, row: Mapping[str, Any], weights: np.ndarray) 
     value_at = dict(zip(columns.tolist(), values.tolist(), strict=True))
     found = [
         Effect(name, word, value, float(weights[column]) * value_at[column])
-        for name, word, value, column in _places(features, row)
+        for name, word, value, column in _columns_of(features, row)
         if column in value_at
     ]
     for name in (name for name in row if features.kinds.get(name) == EMBEDDING):
         first = features.encoder.embedded_from[name]
-        places = range(first, first + features.encoder.embeddings[name].width)
-        found.append(Effect(name, None, None, sum(float(weights[k]) * value_at[k] for k in places if k in value_at)))
+        columns_of_vector = range(first, first + features.encoder.embeddings[name].width)
+        found.append(
+            Effect(name, None, None, sum(float(weights[k]) * value_at[k] for k in columns_of_vector if k in value_at))
+        )
     return found
 
 
@@ -67,7 +69,7 @@ def _name(effect: Effect, is_one_text: bool) -> str:
     return f"{effect.field}={effect.value}" if effect.value else f"{effect.field} missing"
 
 
-def _places(features: RowFeatures, row: Mapping[str, Any]) -> Iterator[tuple[str, str | None, str | None, int]]:
+def _columns_of(features: RowFeatures, row: Mapping[str, Any]) -> Iterator[tuple[str, str | None, str | None, int]]:
     """The fields and words, their values and columns."""
     encoder = features.encoder
     for name, value in row.items():

@@ -77,7 +77,7 @@ def hash_words(
 
     ``data`` has one text per line, its words separated by one space; ``starts`` gets where each text's columns begin.
     """
-    place = 0
+    n_columns = 0
     text = 0
     starts[0] = 0
     i = 0
@@ -87,8 +87,8 @@ def hash_words(
             for _ in range(longest):
                 while data[stop] != SPACE and data[stop] != NEWLINE:
                     stop += 1
-                columns[place] = murmur3(data, i, stop, seed) & mask
-                place += 1
+                columns[n_columns] = murmur3(data, i, stop, seed) & mask
+                n_columns += 1
                 if data[stop] == NEWLINE:
                     break
                 stop += 1
@@ -97,7 +97,7 @@ def hash_words(
             if data[i] == SPACE:
                 i += 1
         text += 1
-        starts[text] = place
+        starts[text] = n_columns
         i += 1
 
 

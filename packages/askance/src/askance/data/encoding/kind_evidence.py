@@ -2,8 +2,9 @@
 
 A kind that the user gave, or that the file itself declares, is final. Any other rests on evidence. While fewer than 100
 values of a field were seen, a value that its kind cannot take makes the kind wider at once, and nothing is lost. After
-that it is settled: a stray value is refused, for one typing mistake must not turn a field of numbers into words. Only
-when more than 5 in 100 of the last 200 values were stray does a settled kind give way, and begins to be learned anew.
+that it is settled: a type mismatch is refused, for one typing mistake must not turn a field of numbers into words.
+Only when more than 5 in 100 of the last 200 values are mismatches is a settled field promoted, and learned from the
+start.
 
     number, date    become a category, or text where the field or the value looks like it
     category        becomes text when its values, of which there are few yet, have four words or more on average
@@ -33,11 +34,16 @@ from askance.data.encoding.kinds import (
 )
 from askance.data.missing import USUAL, MissingValues
 
-ENOUGH = 100  # values of a field after which its kind is settled
-WINDOW = 200  # the last values of a settled field, among which stray ones are counted
-MOST_STRAYS = 10  # 5 in 100 of them; one more, and the kind gives way
+VALUES_TO_SETTLE = 100  # values of a field after which its kind is settled
+WINDOW = 200  # the last values of a settled field, among which type mismatches are counted
+MAX_MISMATCHES = 10  # 5 in 100 of them; one more, and the kind gives way
 
-WIDER = {NUMBER: (CATEGORY, TEXT), DATE: (CATEGORY, TEXT), CATEGORY: (TEXT,), IGNORE: (NUMBER, DATE, CATEGORY, TEXT)}
+PROMOTIONS = {
+    NUMBER: (CATEGORY, TEXT),
+    DATE: (CATEGORY, TEXT),
+    CATEGORY: (TEXT,),
+    IGNORE: (NUMBER, DATE, CATEGORY, TEXT),
+}
 """What a kind may become."""
 
 
@@ -54,7 +60,7 @@ def guess_first(name: str, value: Any, missing: MissingValues = USUAL) -> str:
     return guess(name, [value], missing)
 
 
-def wider_kind(name: str, value: Any) -> str:
+def promoted_kind(name: str, value: Any) -> str:
     """What a field of numbers or dates becomes for the sake of a value that is neither."""
     is_text = isinstance(value, str) and len(words(value)) >= WORDS_OF_TEXT
     return TEXT if is_text or last_name(name) in TEXT_NAMES else CATEGORY
@@ -92,8 +98,8 @@ class KindEvidence:
         self.unsettled.add(name)
 
     def settle(self, name: str) -> None:
-        """The kind of a field was told by many values at once, such as the first rows of a file."""
-        self._seen[name] = ENOUGH
+        """The kind of a field was guessed from many values at once, such as the first rows of a file."""
+        self._seen[name] = VALUES_TO_SETTLE
         self._words.pop(name, None)
         self.unsettled.discard(name)
 
@@ -105,7 +111,7 @@ class KindEvidence:
 
     def is_settled(self, name: str) -> bool:
         """Whether there are enough values to hold on to the kind of a field."""
-        return self._seen[name] >= ENOUGH
+        return self._seen[name] >= VALUES_TO_SETTLE
 
     def reads_as_text(self, name: str, value: Any) -> bool:
         """Whether the values of a field of categories, this one included, have as many words as texts do."""
@@ -115,21 +121,19 @@ class KindEvidence:
 
     def count(self, name: str, value: Any) -> None:
         """One more value of a field whose kind is not settled."""
-        self._seen[name] += 1
-        if self._seen[name] >= ENOUGH:
-            self.settle(name)
-        elif isinstance(value, str):
+        self.count_numbers(name, 1)
+        if name in self.unsettled and isinstance(value, str):
             self._words[name] = self._words.get(name, 0) + len(words(value))
 
     def count_numbers(self, name: str, values: int) -> None:
         """So many more values, all of them numbers, of a field whose kind is not settled."""
         self._seen[name] += values
-        if self._seen[name] >= ENOUGH:
+        if self._seen[name] >= VALUES_TO_SETTLE:
             self.settle(name)
 
     def reopen(self, name: str, values: Sequence[Any]) -> None:
         """The kind of a field was settled by these values, which may be too few to hold on to it."""
-        if len(values) < ENOUGH:
+        if len(values) < VALUES_TO_SETTLE:
             self._seen[name] = len(values)
             self._words[name] = sum(len(words(value)) for value in values if isinstance(value, str))
             self.unsettled.add(name)
@@ -143,12 +147,15 @@ class KindEvidence:
         """What ``to_dict`` gave; a ValueError if it is nothing of the kind."""
         new = cls()
         for name, (seen, n_words) in kept.items():
-            if not all(isinstance(number, int) and number >= 0 for number in (seen, n_words)) or seen > ENOUGH:
+            if (
+                not all(isinstance(number, int) and number >= 0 for number in (seen, n_words))
+                or seen > VALUES_TO_SETTLE
+            ):
                 raise ValueError(f"the evidence for the field {name!r} is damaged")
             new._seen[name] = seen
             if n_words:
                 new._words[name] = n_words
-            if seen < ENOUGH:
+            if seen < VALUES_TO_SETTLE:
                 new.unsettled.add(name)
         return new
 
@@ -162,61 +169,61 @@ class KindEvidence:
         return new
 
 
-class Strays:
-    """The stray values among the last ones of settled fields.
+class TypeMismatches:
+    """The type mismatches among the last values of settled fields.
 
-    Only fields with a stray value in the window are counted, so a stream without any takes no time.
+    Only fields with a mismatch in the window are counted, so a stream without any takes no time.
 
     Examples
     --------
-    >>> strays = Strays()
+    >>> mismatches = TypeMismatches()
     >>> for _ in range(10):
-    ...     strays.add(["size"])
-    >>> strays.are_too_many("size")
+    ...     mismatches.add(["size"])
+    >>> mismatches.are_too_many("size")
     True
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
-        self._places: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
 
     @property
     def names(self) -> Iterable[str]:
-        """The fields that had a stray value lately."""
+        """The fields that had a mismatch lately."""
         return self._counts.keys()
 
     def are_too_many(self, name: str) -> bool:
-        """Whether a field has too many stray values with one that comes now."""
+        """Whether a field has too many mismatches with one that comes now."""
         first = self._counts.get(name, 0) + 1 - WINDOW
-        return sum(place > first for place in self._places.get(name, ())) >= MOST_STRAYS
+        return sum(position > first for position in self._positions.get(name, ())) >= MAX_MISMATCHES
 
     def add(self, names: Iterable[str]) -> None:
-        """Each of these fields has had a stray value."""
+        """Each of these fields has had a mismatch."""
         for name in names:
             self.take(name, 1)
-            self._places.setdefault(name, []).append(self._counts.setdefault(name, 1))
+            self._positions.setdefault(name, []).append(self._counts.setdefault(name, 1))
 
     def take(self, name: str, values: int) -> None:
-        """A field has had so many values more, none of them stray but perhaps the last."""
+        """A field has had so many values more, none of them a mismatch but perhaps the last."""
         if name not in self._counts:
             return
         self._counts[name] += values
         first = self._counts[name] - WINDOW
-        self._places[name] = [place for place in self._places[name] if place > first]
-        if not self._places[name]:
+        self._positions[name] = [position for position in self._positions[name] if position > first]
+        if not self._positions[name]:
             self.forget(name)
 
     def stay_few(self, name: str, ends: Sequence[int]) -> bool:
-        """Whether stray values that come after so many values each, counted from now on, leave the kind as it is."""
+        """Whether mismatches that come after so many values each, counted from now on, leave the kind as it is."""
         now = self._counts.get(name, 0)
-        places = [*self._places.get(name, ()), *(now + end for end in ends)]
+        positions = [*self._positions.get(name, ()), *(now + end for end in ends)]
         return all(
-            places[k] - places[k - MOST_STRAYS] >= WINDOW
-            for k in range(max(MOST_STRAYS, len(places) - len(ends)), len(places))
+            positions[k] - positions[k - MAX_MISMATCHES] >= WINDOW
+            for k in range(max(MAX_MISMATCHES, len(positions) - len(ends)), len(positions))
         )
 
     def take_many(self, name: str, values: int, ends: Sequence[int] = ()) -> None:
-        """A field has had so many values more, those at ``ends``, counted from 1, stray ones."""
+        """A field has had so many values more, those at ``ends``, counted from 1, mismatches."""
         done = 0
         for end in ends:
             self.take(name, end - done - 1)
@@ -225,30 +232,30 @@ class Strays:
         self.take(name, values - done)
 
     def forget(self, name: str) -> None:
-        """A field begins anew."""
+        """Forget the mismatches of a field."""
         self._counts.pop(name, None)
-        self._places.pop(name, None)
+        self._positions.pop(name, None)
 
-    def places(self, name: str) -> list[int]:
-        """How many values ago each stray value of a field came, the oldest first; 0 for the very last value."""
-        return [self._counts[name] - place for place in self._places.get(name, ())]
+    def positions(self, name: str) -> list[int]:
+        """How many values ago each mismatch of a field came, the oldest first; 0 for the very last value."""
+        return [self._counts[name] - position for position in self._positions.get(name, ())]
 
     def to_dict(self) -> dict[str, list[int]]:
-        """All it knows, as JSON: how many values ago the stray ones of each field came."""
-        return {name: self.places(name) for name in self._counts}
+        """All it knows, as JSON: how many values ago the mismatches of each field came."""
+        return {name: self.positions(name) for name in self._counts}
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Strays:
+    def from_dict(cls, kept: Mapping[str, Any]) -> TypeMismatches:
         """What ``to_dict`` gave; a ValueError if it is nothing of the kind."""
         new = cls()
         for name, ages in kept.items():
             if not ages or not all(isinstance(age, int) and 0 <= age < WINDOW for age in ages):
-                raise ValueError(f"the stray values of the field {name!r} are damaged")
+                raise ValueError(f"the type mismatches of the field {name!r} are damaged")
             new._counts[name] = WINDOW
-            new._places[name] = [WINDOW - age for age in sorted(ages, reverse=True)]
+            new._positions[name] = [WINDOW - age for age in sorted(ages, reverse=True)]
         return new
 
 
-def may_become_wider(name: str, kind: str) -> bool:
+def may_be_promoted(name: str, kind: str) -> bool:
     """Whether a kind that was guessed rests on evidence."""
-    return kind in WIDER and last_name(name) not in IGNORED_NAMES
+    return kind in PROMOTIONS and last_name(name) not in IGNORED_NAMES

@@ -51,7 +51,7 @@ MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138; Unix millisecon
 
 
 class DateText(str):
-    """The ISO text of a value whose type says that it is a date: of such a field, the first value tells the kind."""
+    """The ISO text of a value whose type says that it is a date: of such a field, the first value decides the kind."""
 
     __slots__ = ()
 
@@ -133,7 +133,7 @@ TEXT_NAMES = {
     "sentence", "tweet",
 }  # fmt: skip
 IGNORED_NAMES = {"id"}
-SHARE_OF_NUMBERS = 0.95  # among the values of a field of numbers; a stray word does not make it a category
+SHARE_OF_NUMBERS = 0.95  # among the values of a field of numbers; a single word does not make it a category
 WORDS_OF_TEXT = 4  # on average, from which a field without a telling name is text
 
 FEWEST_DATES = 2  # after a single one, as in a live stream, any text may follow
@@ -179,8 +179,8 @@ def guess(name: str, values: Sequence[Any], missing: MissingValues = USUAL) -> s
         return IGNORE
     if sum(map(looks_like_a_number, present)) >= SHARE_OF_NUMBERS * len(present):
         return NUMBER
-    is_told = all(isinstance(value, DateText) for value in present)
-    if (is_told or len(present) >= FEWEST_DATES) and all(map(looks_like_a_date, present)):
+    are_typed = all(isinstance(value, DateText) for value in present)
+    if (are_typed or len(present) >= FEWEST_DATES) and all(map(looks_like_a_date, present)):
         return DATE
     if last_name(name) in TEXT_NAMES:
         return TEXT

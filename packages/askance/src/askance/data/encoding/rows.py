@@ -17,7 +17,13 @@ import numpy as np
 from askance.data.encoding.embedding import EMBEDDING, Embedding, match_encoders, split_embeddings
 from askance.data.encoding.encoder import DATE_WEIGHT, LONGEST_NGRAM, Cells, Encoder, Scale
 from askance.data.encoding.hashing import HASH_BITS
-from askance.data.encoding.kind_evidence import KindEvidence, Strays, guess_first, may_become_wider, wider_kind
+from askance.data.encoding.kind_evidence import (
+    KindEvidence,
+    TypeMismatches,
+    guess_first,
+    may_be_promoted,
+    promoted_kind,
+)
 from askance.data.encoding.kinds import (
     CATEGORY,
     DATE,
@@ -143,12 +149,12 @@ class Plan:
         self.row = row
         self.kinds: dict[str, str] = {}
         """The kinds of fields that turn up with this row, or get a wider kind."""
-        self.widened: dict[str, str] = {}
-        """Those of settled fields among them: too many stray values came lately."""
+        self.promoted: dict[str, str] = {}
+        """Those of settled fields among them: too many type mismatches came lately."""
         self.numbers: list[tuple[str, float]] = []
         self.others: list[tuple[str, str, Any]] = []
         self.time: float | None = None
-        self.strays: tuple[str, ...] = ()
+        self.mismatches: tuple[str, ...] = ()
         """Settled fields that cannot take their values."""
         self.error: FieldError | None = None
         """Why the row cannot be taken, the first reason of all."""
@@ -204,7 +210,7 @@ class RowFeatures:
         self.time_field = next((name for name, kind in self.given.items() if kind == TIME), None)
         self.encoder = Encoder(hash_bits, ngrams, raw)
         self.encoder.embeddings = embeddings
-        self.evidence, self.strays = KindEvidence(), Strays()
+        self.evidence, self.mismatches = KindEvidence(), TypeMismatches()
         self.reads_words_alike = True
         self.with_commas: set[str] = set()
         """Fields whose numbers have a decimal comma, as those of a table may."""
@@ -258,13 +264,13 @@ class RowFeatures:
         """A field of numbers has had so many values more, all of them numbers."""
         if name in self.evidence.unsettled:
             self.evidence.count_numbers(name, values)
-        self.strays.take(name, values)
+        self.mismatches.take(name, values)
 
     def begin(self, name: str, kind: str, is_final: bool, is_settled: bool = False) -> None:
         """Make a field known, or give it a wider kind; one that is not final rests on evidence, enough or none yet."""
         self.encoder.add(name, kind)
-        self.strays.forget(name)
-        if is_final or not may_become_wider(name, kind):
+        self.mismatches.forget(name)
+        if is_final or not may_be_promoted(name, kind):
             self.evidence.finish(name)
         elif is_settled and kind != IGNORE:
             self.evidence.settle(name)
@@ -295,10 +301,12 @@ class RowFeatures:
 
     # --- one row -----------------------------------------------------------------------------------------
 
-    def plan(self, row: Mapping[str, Any], widened: Mapping[str, str] | None = None, is_from_log: bool = False) -> Plan:
+    def plan(
+        self, row: Mapping[str, Any], promoted: Mapping[str, str] | None = None, is_from_log: bool = False
+    ) -> Plan:
         """What a flattened row becomes, or why it cannot be taken. Changes nothing.
 
-        A row ``is_from_log`` was taken once. The same settled fields are ``widened`` as then, whatever came since;
+        A row ``is_from_log`` was taken once. The same settled fields are ``promoted`` as then, whatever came since;
         values that the present kinds cannot take are left out.
         """
         plan = Plan(row)
@@ -306,7 +314,7 @@ class RowFeatures:
             plan.time = self._time(row)
         except FieldError as why:
             plan.refuse(why)
-        stray: list[str] = []
+        mismatches: list[str] = []
         kinds, unsettled, sentinels = self.kinds, self.evidence.unsettled, self.missing.numbers
         for name, value in row.items():
             kind = kinds.get(name)
@@ -321,24 +329,24 @@ class RowFeatures:
             if error is None:
                 continue
             if name in self.evidence and (kind == DATE or not looks_like_a_number(value)):
-                new = (widened or {}).get(name)
+                new = (promoted or {}).get(name)
                 if new is None and not self.evidence.is_settled(name):
-                    new = wider_kind(name, value)
+                    new = promoted_kind(name, value)
                 if new is not None:
                     plan.kinds[name] = new
                     self._encode(plan, name, new, value)
                     continue
-                stray.append(name)
+                mismatches.append(name)
             if not is_from_log:
                 plan.refuse(error)
         if plan.error is not None:
-            plan.strays = tuple(stray)
-            if len(stray) == plan.refused and all(map(self.strays.are_too_many, stray)):
-                self._widen_strays(plan)
+            plan.mismatches = tuple(mismatches)
+            if len(mismatches) == plan.refused and all(map(self.mismatches.are_too_many, mismatches)):
+                self._promote_mismatched(plan)
         return plan
 
     def _kind_now(self, plan: Plan, name: str, value: Any) -> str | None:
-        """The kind of a field, which may turn up, begin, or prove to be text with this value; None: nobody knows."""
+        """The kind of a field, which may turn up, begin, or prove to be text with this value; None if unknown."""
         kind = self.kinds.get(name)
         if kind is None:
             kind = self.given_kind(name)
@@ -364,13 +372,13 @@ class RowFeatures:
                 plan.refuse(error)
         return plan
 
-    def _widen_strays(self, plan: Plan) -> None:
-        """Take a row in that only stray values kept out, for there were too many of them lately."""
-        for name in plan.strays:
+    def _promote_mismatched(self, plan: Plan) -> None:
+        """Take a row in that only type mismatches kept out, for there were too many of them lately."""
+        for name in plan.mismatches:
             value = plan.row[name]
-            plan.kinds[name] = plan.widened[name] = wider_kind(name, value)
+            plan.kinds[name] = plan.promoted[name] = promoted_kind(name, value)
             self._encode(plan, name, plan.kinds[name], value)
-        plan.error, plan.strays = None, ()
+        plan.error, plan.mismatches = None, ()
 
     def _encode(self, plan: Plan, name: str, kind: str, value: Any) -> FieldError | None:
         """Add what a value becomes to a plan; the error if its kind cannot take it."""
@@ -398,10 +406,10 @@ class RowFeatures:
             for name in plan.row.keys() & unsettled:
                 if not self.missing.covers(plan.row[name]):
                     self.evidence.count(name, plan.row[name])
-        if self.strays.names:
-            for name in plan.row.keys() & self.strays.names:
+        if self.mismatches.names:
+            for name in plan.row.keys() & self.mismatches.names:
                 if not self.missing.covers(plan.row[name]):
-                    self.strays.take(name, 1)
+                    self.mismatches.take(name, 1)
 
     def fill(self, cells: Cells, plan: Plan) -> None:
         """Add the cells of a row that was planned to others; the fields stay as they are."""
@@ -436,15 +444,22 @@ class RowFeatures:
         return self.reads_words_alike and self.missing.covers(value, self.declared.get(name, ()))
 
     def add(self, cells: Cells, row: Mapping[str, Any]) -> None:
-        """Add a flattened row to others. After a FieldError, only the stray values it had are remembered."""
+        """Add a flattened row to others. After a FieldError, only its type mismatches are remembered."""
         plan = self.plan(row)
         if plan.error is not None:
-            self.strays.add(plan.strays)
+            self.mismatches.add(plan.mismatches)
             raise plan.error
         self.take(cells, plan)
 
+    def add_known(self, cells: Cells, row: Mapping[str, Any], is_from_log: bool = False) -> None:
+        """Add a flattened row to others with the fields as they are, see ``plan_transform``."""
+        plan = self.plan_transform(row, is_from_log)
+        if plan.error is not None:
+            raise plan.error
+        self.fill(cells, plan)
+
     def _time(self, row: Mapping[str, Any]) -> float | None:
-        """When the row came; None where no field tells the time of rows."""
+        """When the row came; None without a field of the kind ``time``."""
         if self.time_field is None:
             return None
         try:
@@ -474,18 +489,6 @@ class RowFeatures:
             raise FieldError(name, why_not_a_date(text))
         return found
 
-    def matrix(self, rows: Sequence[Mapping[str, Any]]) -> Any:
-        """Nested rows as a CSR matrix."""
-        cells = Cells()
-        try:
-            flat = [flatten(row) for row in rows]
-            self.guess_kinds(flat)
-            for row in flat:
-                self.add(cells, row)
-        except FieldError as error:
-            raise InvalidInput(f"row {cells.n_rows}, {error}") from None
-        return self.encoder.matrix(cells)
-
     def row(self, row: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """One nested row: its columns and their values."""
         cells = Cells()
@@ -501,11 +504,8 @@ class RowFeatures:
 
         Fields never seen are left out, and so are values that would make a kind wider: nothing was learned of them.
         """
-        plan = self.plan_transform(row, is_from_log)
-        if plan.error is not None:
-            raise plan.error
         cells = Cells()
-        self.fill(cells, plan)
+        self.add_known(cells, row, is_from_log)
         _, columns, values = self.encoder.rows(cells, scale)
         return columns, values
 
@@ -519,7 +519,7 @@ class RowFeatures:
             "reads_words_alike": self.reads_words_alike,
             "declared": {name: list(values) for name, values in self.declared.items()},
             "evidence": self.evidence.to_dict(),
-            "strays": self.strays.to_dict(),
+            "strays": self.mismatches.to_dict(),
             **self.encoder.to_dict(),
             **({} if self.label is None else {"label": self.label}),
         }
@@ -539,8 +539,8 @@ class RowFeatures:
             new.declared = dict(kept.get("declared", {}))
             if "evidence" in kept:
                 new.evidence = KindEvidence.from_dict(kept["evidence"])
-                new.strays = Strays.from_dict(kept.get("strays", {}))
-            elif "given" in kept:  # of a time when kinds were final; of tables, nobody knows which were given
+                new.mismatches = TypeMismatches.from_dict(kept.get("strays", {}))
+            elif "given" in kept:  # of a time when kinds were final; of tables, it is not known which were given
                 final = [name for name in new.kinds if new.given_kind(name) is not None]
                 new.evidence = KindEvidence.of_old(new.kinds, final)
         except (AttributeError, TypeError, ValueError) as error:

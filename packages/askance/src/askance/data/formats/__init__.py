@@ -6,10 +6,10 @@ opened, so that the command line can name the formats at once.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from askance.data.formats.quarantine import unwrap
@@ -19,8 +19,6 @@ from askance.data.missing import WORDS
 from askance.errors import InvalidInput, InvalidParameter
 
 if TYPE_CHECKING:
-    from askance.data.formats.read_options import ReadOptions
-    from askance.data.formats.source import Source
     from askance.data.formats.stream import Stream
 
 OPTIONS_OF_FORMATS = ("header", "delimiter", "quote", "zero_based", "encoding", "na_values")
@@ -33,62 +31,17 @@ class FileFormat(NamedTuple):
     suffixes: tuple[str, ...]
     holds: str
     """What such a file has in it, for the docs."""
-    read: Callable[[Source, ReadOptions], Stream]
+    reader: str
+    """What makes its stream of a source and the options: a module of this folder, and a name in it."""
     options: tuple[str, ...] = ()
     """The ``OPTIONS_OF_FORMATS`` that mean something for it."""
 
-
-def read_csv(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.csv import CsvStream
-
-    return CsvStream(place, options)
-
-
-def read_tsv(place: Source, options: ReadOptions) -> Stream:
-    return read_csv(place, options if options.delimiter is not None else replace(options, delimiter="\t"))
-
-
-def read_libsvm(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.libsvm import LibsvmStream
-
-    return LibsvmStream(place, options)
-
-
-def read_jsonl(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.jsonl import JsonlStream, objects_of_array
-    from askance.data.formats.source import Converted
-
-    return JsonlStream(Converted(place, objects_of_array, "object"), options)
-
-
-def read_arff(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.arff import ArffStream
-
-    return ArffStream(place, options)
-
-
-def read_npz(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.npz import open_npz
-
-    return open_npz(place, options)
-
-
-def read_parquet(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.parquet import ParquetStream
-
-    return ParquetStream(place, options)
-
-
-def read_feather(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.parquet import FeatherStream
-
-    return FeatherStream(place, options)
-
-
-def read_vw(place: Source, options: ReadOptions) -> Stream:
-    from askance.data.formats.vw import VwStream
-
-    return VwStream(place, options)
+    def open(self, source: Source, options: ReadOptions) -> Stream:
+        """The rows of some files; imports the reader."""
+        module, name = self.reader.split(":")
+        make: Callable[[Source, ReadOptions], Stream]
+        make = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+        return make(source, options)
 
 
 OF_TABLES = ("header", "delimiter", "quote", "encoding", "na_values")
@@ -97,35 +50,39 @@ FORMATS: dict[str, FileFormat] = {
     "libsvm": FileFormat(
         (".libsvm", ".svmlight", ".svm"),
         "`label index:value ...`; comments, `qid:`, any order of indices; repeated ones are added",
-        read_libsvm,
+        "libsvm:LibsvmStream",
         ("zero_based", "encoding"),
     ),
     "csv": FileFormat(
         (".csv",),
         "delimiter and line of names are found; quotes may enclose delimiters and line ends",
-        read_csv,
+        "csv:CsvStream",
         OF_TABLES,
     ),
-    "tsv": FileFormat((".tsv", ".tab"), "the same, with tabs", read_tsv, OF_TABLES),
+    "tsv": FileFormat((".tsv", ".tab"), "the same, with tabs", "csv:TsvStream", OF_TABLES),
     "jsonl": FileFormat(
         (".jsonl", ".ndjson", ".json"),
         "one object per line, nested as it may be, or one array of objects",
-        read_jsonl,
+        "jsonl:JsonlStream",
         ("encoding", "na_values"),
     ),
-    "arff": FileFormat((".arff",), "Weka's format, dense and sparse", read_arff, ("encoding", "na_values")),
+    "arff": FileFormat((".arff",), "Weka's format, dense and sparse", "arff:ArffStream", ("encoding", "na_values")),
     "npz": FileFormat(
-        (".npz",), "`X` dense, or `data`, `indices`, `indptr`, `shape` of a CSR matrix; labels in `y`", read_npz
+        (".npz",),
+        "`X` dense, or `data`, `indices`, `indptr`, `shape` of a CSR matrix; labels in `y`",
+        "npz:open_npz",
     ),
-    "parquet": FileFormat((".parquet", ".pq"), f"columns of a table; {NEEDS_PYARROW}", read_parquet, ("na_values",)),
+    "parquet": FileFormat(
+        (".parquet", ".pq"), f"columns of a table; {NEEDS_PYARROW}", "parquet:ParquetStream", ("na_values",)
+    ),
     "vw": FileFormat(
         (".vw",),
         "Vowpal Wabbit's text; see [its lines](streams.md#lines-of-vowpal-wabbit)",
-        read_vw,
+        "vw:VwStream",
         ("encoding",),
     ),
     "feather": FileFormat(
-        (".feather", ".arrow", ".ipc"), f"Arrow's own files; {NEEDS_PYARROW}", read_feather, ("na_values",)
+        (".feather", ".arrow", ".ipc"), f"Arrow's own files; {NEEDS_PYARROW}", "parquet:FeatherStream", ("na_values",)
     ),
 }
 SUFFIXES = {suffix: name for name, declared in FORMATS.items() for suffix in declared.suffixes}
@@ -175,13 +132,13 @@ def open_stream(source: Any, options: ReadOptions | None = None, **changes: Any)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [ 1 -1]
     """
     options = change(options or ReadOptions(), **changes)
-    place: Source = Source(source)
+    files: Source = Source(source)
     if options.encoding is not None:
-        place = Converted(place, recode(options.encoding))
-    chosen = find_format(place) if options.format is None else options.format
-    kept = unwrap(place) if chosen == "jsonl" else None
+        files = Converted(files, recode(options.encoding))
+    chosen = find_format(files) if options.format is None else options.format
+    kept = unwrap(files) if chosen == "jsonl" else None
     if kept is not None:
-        place, chosen = kept, str(kept.head.get("format"))
+        files, chosen = kept, str(kept.head.get("format"))
         as_kept = {name: kept.head.get(name) for name in ("header", "delimiter") if getattr(options, name) is None}
         options = change(options, **as_kept)
     if chosen not in FORMATS:
@@ -190,7 +147,7 @@ def open_stream(source: Any, options: ReadOptions | None = None, **changes: Any)
         if getattr(options, name) is not None and name not in FORMATS[chosen].options:
             meant = [other for other, declared in FORMATS.items() if name in declared.options]
             raise InvalidParameter(f"{name} means nothing for {chosen}; it is for {list_formats(meant, 'and')}.")
-    return FORMATS[chosen].read(place, options)
+    return FORMATS[chosen].open(files, options)
 
 
 def find_format(source: Source) -> str:

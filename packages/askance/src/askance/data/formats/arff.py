@@ -10,7 +10,6 @@ The label is the attribute called ``class``, ``label``, ``y`` or ``target``, els
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,29 +18,25 @@ import numpy as np
 
 from askance.compile import specialise
 from askance.data.encoding.assemble import unit_rows
-from askance.data.encoding.encoder import DATE_WEIGHT, Cells
+from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import (
     CATEGORY,
-    DATE,
     IGNORE,
     IGNORED_NAMES,
     NUMBER,
     SAMPLE_ROWS,
-    TEXT,
-    date_words,
     format_names,
     guess,
     last_name,
     number_in,
-    why_not_a_date,
     why_not_a_number,
 )
+from askance.data.encoding.scaling import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, choose_scaling
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.cells import APOSTROPHE, BACKSLASH, COMMA, PERCENT, QUOTE, Dialect, sample_of
 from askance.data.formats.delimited import DelimitedStream
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import NOT_UTF8, Source
-from askance.data.formats.sparse import AS_IT_IS, STANDARDISED, TO_UNIT_LENGTH, way_of_scaling
 from askance.data.formats.stream import Rows
 from askance.errors import BadLine, InvalidInput
 
@@ -53,7 +48,7 @@ _VALUE = re.compile(rf"\s*({_QUOTED}|[^,'\"\s{{}}](?:[^,{{}}]*[^,\s{{}}])?)\s*(?
 _ENTRY = re.compile(rf"\s*([0-9]+)\s+({_QUOTED}|[^,'\"\s{{}}](?:[^,{{}}]*[^,\s{{}}])?)\s*(?:,|$)")
 Head = dict[str, str | list[str]]
 OTHER = "other"
-LONGEST_PLACE = 9  # digits
+LONGEST_INDEX = 9  # digits
 NUMERIC = ("numeric", "real", "integer")
 OTHERS = ("string", "date")
 UNKNOWN = "?"  # ARFF's own word for a missing value, also where it is declared as one
@@ -77,11 +72,11 @@ class ArffStream(DelimitedStream):
         known = {name: CATEGORY if isinstance(kind, list) else kind for name, kind in head.items() if kind != OTHER}
         known |= {name: IGNORE for name in head if last_name(name) in IGNORED_NAMES}
         if self._is_sparse:
-            self.table = "sparse table"
+            self.format = "sparse table"
             sample: list[list[str]] = []
-            values = _values_by_place(content)
-            known |= {name: guess(name, values.get(place, [])) for place, name in enumerate(head) if name not in known}
-            self._how = self._find_way(content, known)
+            values = _values_by_index(content)
+            known |= {name: guess(name, values.get(index, [])) for index, name in enumerate(head) if name not in known}
+            self._how = self._choose_scaling(content, known)
             self._features.encoder.raw = self._how != STANDARDISED
         else:
             sample = sample_of(content, self.name, DIALECT, len(head))
@@ -92,15 +87,15 @@ class ArffStream(DelimitedStream):
         elif label >= 0 and self._is_sparse:
             self.labels.settle(entries.get(label, "0") for entries in _sample(content))
         self._settle(known, sample)
-        self._defaults = {
-            place: name for place, name in enumerate(self.names) if name in self.declared and place != self._label
-        }
+        self._zeros = {name: values[0] for name, values in self.declared.items() if self._kind(name) == CATEGORY}
+        if self._features.time_field is not None:
+            self._zeros[self._features.time_field] = "0"
 
     def _declared_words(self) -> dict[str, list[str]]:
         words = super()._declared_words()
         return {name: rest for name, found in words.items() if (rest := [word for word in found if word != UNKNOWN])}
 
-    def _find_way(self, content: bytes, kinds: Mapping[str, str]) -> str:
+    def _choose_scaling(self, content: bytes, kinds: Mapping[str, str]) -> str:
         """How sparse rows are scaled: as the model has it, as the user wants it, or by the first rows."""
         if self._state is not None:
             return str(self._state.get("sparse_rows", TO_UNIT_LENGTH))
@@ -108,20 +103,19 @@ class ArffStream(DelimitedStream):
             return AS_IT_IS
         given = dict(kinds) | dict(self.options.features or {})
         label = self._find_label()
-        places = {place for place, name in enumerate(self.names) if place != label and given.get(name) == NUMBER}
-        texts = (text for entries in _sample(content) for place, text in entries.items() if place in places)
+        numeric = {index for index, name in enumerate(self.names) if index != label and given.get(name) == NUMBER}
+        texts = (text for entries in _sample(content) for index, text in entries.items() if index in numeric)
         values = [number for text in texts if (number := number_in(text)) is not None]
-        return way_of_scaling(np.array(values), len(places))
+        return choose_scaling(np.array(values), len(numeric))
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return super().state() | ({"sparse_rows": self._how} if self._is_sparse else {})
 
     def _how_to_read(self) -> dict[str, Any]:
         lines = [f"@attribute {_in_quotes(name)} {_kind_declared(kind)}" for name, kind in self._types.items()]
         return {"names": "\n".join(["@relation kept", *lines, "@data"])}
 
-    def _begin_part(self, buffer: Buffer) -> None:
+    def _begin_file(self, buffer: Buffer) -> None:
         """Read the head of a file; those of a folder must declare the same."""
         head, self._head = self._head or _read_head(buffer), None  # the first one was read when the stream was opened
         if head != self._types:
@@ -130,9 +124,9 @@ class ArffStream(DelimitedStream):
 
     # --- sparse rows -------------------------------------------------------------------------------------
 
-    def _some_rows(self, buffer: Buffer, cells: Cells) -> np.ndarray | None:
+    def _read_some(self, buffer: Buffer, cells: Cells, labels: list[Any]) -> bool:
         if not self._is_sparse:
-            return super()._some_rows(buffer, cells)
+            return super()._read_some(buffer, cells, labels)
         for line, text in self._lines:
             try:
                 if isinstance(text, BadLine):
@@ -145,80 +139,61 @@ class ArffStream(DelimitedStream):
                 self.refuse(bad)
                 continue
             if number is not None:
-                return np.array([number], np.int32)
-        return None
+                labels.append(np.array([number], np.int32))
+                return True
+        return False
 
     def _add_sparse(self, line: int, text: bytes, cells: Cells) -> int | None:
         """Add one row; returns the number of its label, or None for a line without a row."""
         entries = _sparse_entries(text)
         if entries is None:
             return None
-        label = self._declared_or_zero(self._label) if self._label >= 0 else ""
-        categories, texts = [], []
-        numbers: dict[int, float] = {}
-        for place, value in entries.items():
-            if place >= len(self.names):
-                raise ValueError(f"there is no attribute {place}; {len(self.names)} are declared, from 0.")
-            name = self.names[place]
-            kind = "" if place == self._label else self._kind(name)
-            column = f"attribute {place} ({format_names([name])!r})"
-            if place == self._label:
-                label = value
-            elif kind == NUMBER:
-                number = math.nan if self.missing.covers(value) else number_in(value)
-                if number is None:
-                    raise ValueError(column, why_not_a_number(value))
-                numbers[self._encoder.slots[name]] = number
-            elif kind == CATEGORY:
-                if name in self.declared and not self.missing.covers(value) and value not in self.declared[name]:
-                    raise ValueError(column, f"{value[:40]!r} is not one of its declared values.")
-                categories.append((name, self._features.category_of(name, value)))
-            elif kind == DATE:
-                words = ("",) if self.missing.covers(value) else date_words(value)
-                if words is None:
-                    raise ValueError(column, why_not_a_date(value))
-                categories += [(name, word) for word in words]
-            elif kind == TEXT and not self.missing.covers(value):
-                texts.append((name, value))
-        found = self.labels.number_of(label.encode("utf-8"))
-        self.labels.understand(self.declared.get(self.names[self._label]) if self._label >= 0 else None)
-        if self._label >= 0 and found in self.labels.wrong:
-            raise ValueError(
-                f"attribute {self._label} ({format_names([self.names[self._label]])!r})", self.labels.wrong[found]
-            )
-        categories += [
-            (name, self._features.category_of(name, self.declared[name][0]))
-            for place, name in self._defaults.items()
-            if place not in entries and self._kind(name) == CATEGORY
-        ]
-        self._add_numbers(numbers, cells)
-        for name, value in categories:
-            cells.add_category(cells.n_rows, name, value, DATE_WEIGHT if self._kind(name) == DATE else 1.0)
-        for name, value in texts:
-            cells.add_text(cells.n_rows, name, value)
-        cells.n_rows += 1
+        row = self._fields_of(entries)
+        plan = self._features.plan(row)
+        if plan.error is not None:
+            name, reason = plan.error.field, plan.error.reason
+            is_number = self._kind(name) == NUMBER
+            raise ValueError(self._attribute(name), why_not_a_number(row[name]) if is_number else reason)
+        zero = "" if self._label is None else self.declared.get(self._label, ["0"])[0]
+        label = entries.get(self._label_index, zero)
+        number = self.labels.number_of(label.encode("utf-8"))
+        self.labels.understand(None if self._label is None else self.declared.get(self._label))
+        if self._label is not None and number in self.labels.wrong:
+            raise ValueError(self._attribute(self._label), self.labels.wrong[number])
+        if self._how == STANDARDISED:  # a number that is left out is a zero; only NaN is missing
+            slots = self._encoder.slots
+            numbers = np.zeros((1, len(slots)))
+            numbers[0, [slots[name] for name in row.keys() & slots.keys()]] = np.nan
+            numbers[0, [slots[name] for name, _ in plan.numbers]] = [value for _, value in plan.numbers]
+            cells.add_numbers(cells.n_rows, np.arange(len(slots)), numbers)
+            plan.numbers = []
+        self._features.fill(cells, plan)
         if self.origins is not None:
             named = self.origins.id_field
-            self.origins.add(self._place, [line], [entries.get(self.names.index(named))] if named is not None else [])
-        return found
+            ids = [entries.get(self.names.index(named))] if named is not None else []
+            self.origins.add(self._file_index, [line], ids)
+        return number
 
-    def _add_numbers(self, numbers: Mapping[int, float], cells: Cells) -> None:
-        """Add those of one row; to running statistics, one that is left out is a zero, and only NaN is missing."""
-        if self._how == STANDARDISED:
-            row = np.zeros((1, len(self._slots)))
-            row[0, list(numbers)] = list(numbers.values())
-            cells.add_numbers(cells.n_rows, np.arange(len(self._slots)), row)
-            return
-        for slot, number in numbers.items():
-            if not math.isnan(number):
-                cells.add_number(cells.n_rows, slot, number)
+    def _fields_of(self, entries: Mapping[int, str]) -> dict[str, str]:
+        """The fields of a sparse row that are learned from, with those it leaves out that are no numbers."""
+        row = dict(self._zeros)
+        for index, value in entries.items():
+            if index >= len(self.names):
+                raise ValueError(f"there is no attribute {index}; {len(self.names)} are declared, from 0.")
+            name = self.names[index]
+            if index == self._label_index or name not in self._encoder.kinds:
+                continue
+            allowed = self.declared.get(name) if self._kind(name) == CATEGORY else None
+            if allowed is not None and value not in allowed and not self.missing.covers(value):
+                raise ValueError(self._attribute(name), f"{value[:40]!r} is not one of its declared values.")
+            row[name] = value
+        return row
 
-    def _declared_or_zero(self, place: int) -> str:
-        declared = self.declared.get(self.names[place])
-        return declared[0] if declared else "0"
+    def _attribute(self, name: str) -> str:
+        return f"attribute {self.names.index(name)} ({format_names([name])!r})"
 
-    def _finish(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
-        X, y, times = super()._finish(cells, labels)
+    def _finish(self, cells: Cells, y: np.ndarray | None) -> Rows:
+        X, y, times = super()._finish(cells, y)
         if self._is_sparse and self._how == TO_UNIT_LENGTH:
             specialise(unit_rows)(X.indptr, X.data)
         return X, y, times
@@ -264,13 +239,13 @@ def _attribute(declaration: str) -> tuple[str, str | list[str]]:
     if kind.startswith("{"):
         if not kind.endswith("}"):
             raise ValueError(f"the values of {name!r} are not closed with a brace.")
-        values, place = [], 1
-        while place < len(kind) - 1:
-            value = _VALUE.match(kind, place, len(kind) - 1)
+        values, position = [], 1
+        while position < len(kind) - 1:
+            value = _VALUE.match(kind, position, len(kind) - 1)
             if value is None:
-                raise ValueError(f"the values of {name!r} cannot be read from {kind[place:][:20]!r} on.")
+                raise ValueError(f"the values of {name!r} cannot be read from {kind[position:][:20]!r} on.")
             values.append(_plain(value[1]))
-            place = value.end()
+            position = value.end()
         if not values:
             raise ValueError(f"the attribute {name!r} is declared without values.")
         return name, values
@@ -313,16 +288,16 @@ def _sparse_entries(line: bytes) -> dict[int, str] | None:
     if not (text.startswith("{") and text.endswith("}")):
         raise ValueError("it is no sparse row as those before it are: { index value, index value }.")
     entries: dict[int, str] = {}
-    place, last = 1, len(text) - 1
+    position, last = 1, len(text) - 1
     last = len(text[:last].rstrip())
-    while place < last:
-        entry = _ENTRY.match(text, place, last)
-        if entry is None or len(entry[1]) > LONGEST_PLACE:
-            raise ValueError(f"there is no 'index value' at {text[place:last][:20]!r}.")
+    while position < last:
+        entry = _ENTRY.match(text, position, last)
+        if entry is None or len(entry[1]) > LONGEST_INDEX:
+            raise ValueError(f"there is no 'index value' at {text[position:last][:20]!r}.")
         if int(entry[1]) in entries:
             raise ValueError(f"attribute {int(entry[1])} occurs twice.")
         entries[int(entry[1])] = _plain(entry[2])
-        place = entry.end()
+        position = entry.end()
     return entries
 
 
@@ -341,11 +316,11 @@ def _begins_sparse(content: bytes) -> bool:
     return next((line.startswith(b"{") for line in rows if line and not line.startswith(b"%")), False)
 
 
-def _values_by_place(content: bytes) -> dict[int, list[str]]:
-    """What the attributes have in some rows, by their places; nothing where a value is missing."""
+def _values_by_index(content: bytes) -> dict[int, list[str]]:
+    """What the attributes have in some rows, by their numbers; nothing where a value is missing."""
     values: dict[int, list[str]] = {}
     for entries in _sample(content):
-        for place, value in entries.items():
+        for index, value in entries.items():
             if value != UNKNOWN:
-                values.setdefault(place, []).append(value)
+                values.setdefault(index, []).append(value)
     return values

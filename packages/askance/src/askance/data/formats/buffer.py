@@ -7,9 +7,10 @@ is moved to the front and read on from there, so memory holds one piece and no m
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,7 +146,7 @@ class Buffer:
     @classmethod
     def of(cls, content: bytes, name: str, unit: str = "line") -> Buffer:
         """Text in memory, from anywhere in a file."""
-        return cls(_Held(content, name, unit), is_beginning=False)
+        return cls(FilePart(io.BytesIO(content), name, unit), is_beginning=False)
 
     def first_lines(self, n_lines: int) -> bytes:
         """A copy of the first lines, to be looked at before they are read: as many as end within some megabytes."""
@@ -182,18 +183,16 @@ class Buffer:
         return BadLine(self.name, line, column, reason, self.part.unit)
 
 
-class _Held:
-    """Bytes in memory, read as a file is."""
+class FilePart(NamedTuple):
+    """Bytes from anywhere in a file, as a ``Buffer`` reads them."""
 
-    def __init__(self, content: bytes, name: str, unit: str) -> None:
-        self.name, self.unit = name, unit
-        self._rest = memoryview(content)
+    file: Any
+    name: str
+    unit: str = "line"
 
     def readinto(self, room: memoryview) -> int:
-        size = min(len(room), len(self._rest))
-        room[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size
+        """Read what is there into ``room``; 0 at the end."""
+        return int(self.file.readinto(room))
 
 
 def format_token(token: bytes, most: int = 40) -> str:

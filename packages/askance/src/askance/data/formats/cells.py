@@ -15,7 +15,7 @@ import numpy as np
 from askance.compile import is_compiler_loaded, specialise
 from askance.data.encoding.kinds import LARGEST, SAMPLE_ROWS
 from askance.data.formats.buffer import NEWLINE, RETURN, Buffer
-from askance.data.formats.labels import FULL, Places, find_label
+from askance.data.formats.labels import FULL, LabelTable, find_label
 from askance.data.formats.numbers import HARD, NUMBER, Tables, read_number
 from askance.errors import BadLine
 
@@ -179,15 +179,15 @@ def unescape(data: np.ndarray, start: int, stop: int, dialect: Dialect) -> int:
     if not (quote == dialect.quote or (quote == dialect.other_quote and quote != NONE)):
         return stop
     escape = dialect.escape if dialect.escape != NONE else quote
-    place = start
+    end = start
     i = start
     while i < stop:
         if data[i] == escape and i + 1 < stop:
             i += 1
-        data[place] = data[i]
-        place += 1
+        data[end] = data[i]
+        end += 1
         i += 1
-    return place
+    return end
 
 
 def parse_cells(
@@ -254,11 +254,11 @@ def is_word(data: np.ndarray, start: int, stop: int, word: tuple[int, ...]) -> b
 
 
 def find_labels(
-    data: np.ndarray, starts: np.ndarray, stops: np.ndarray, first: int, places: Places, found: np.ndarray
+    data: np.ndarray, starts: np.ndarray, stops: np.ndarray, first: int, labels: LabelTable, found: np.ndarray
 ) -> int:
     """The numbers of labels, from the one numbered ``first`` on; returns how many there is room for."""
     for row in range(first, starts.size):
-        found[row] = find_label(data, starts[row], stops[row], places)
+        found[row] = find_label(data, starts[row], stops[row], labels)
         if found[row] == FULL:
             return row
     return starts.size
@@ -304,7 +304,7 @@ Refuse = Callable[[BadLine], None]
 MOST_CELLS_AT_ONCE = 1 << 20
 _SPECIAL = re.compile(rb"[\"'\\{}%\r\n]|^[ \t]|[ \t]$")
 MOST_CELLS = 200_000  # that are looked at to guess kinds
-SHORT = 10_000  # bytes that are split sooner than the compiler is loaded, so that a wrong name is told at once
+SHORT = 10_000  # bytes that are split sooner than the compiler is loaded, so that a wrong name is reported at once
 NEVER_CLOSED = "a quote is opened and never closed."
 
 
@@ -418,7 +418,7 @@ def first_row(buffer: Buffer, dialect: Dialect) -> list[str]:
         buffer.position, buffer.line = stop.position, stop.line
         if stop.n_rows:
             row = Split(buffer.data, room, 1, stop.is_ascii)
-            return [row.text(0, place) for place in range(n_cells)]
+            return [row.text(0, column) for column in range(n_cells)]
         if stop.why != MORE_NEEDED:
             raise _explain(stop, buffer)
         if buffer.at_end:
@@ -443,7 +443,7 @@ def sample_of(content: bytes, name: str, dialect: Dialect, n_cells: int, is_cut:
             buffer.position, buffer.at_end = buffer.stop, True
 
     while len(texts) < most and (rows := split(buffer, dialect, n_cells, most - len(texts), refuse)) is not None:
-        texts += [[rows.text(row, place) for place in range(n_cells)] for row in range(rows.n_rows)]
+        texts += [[rows.text(row, column) for column in range(n_cells)] for row in range(rows.n_rows)]
     return texts
 
 

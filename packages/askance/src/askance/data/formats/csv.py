@@ -1,6 +1,6 @@
 """CSV and TSV files: cells separated by commas, tabs, semicolons or bars, with or without a line of names.
 
-Which of them separates, and whether the first line has names, is found in the first lines unless it is said. Fields
+Which of them separates, and whether the first line has names, is detected in the first lines unless given. Fields
 without names are called by their number, from 0. The label is the field called ``label``, ``y``, ``class`` or
 ``target``, else the last one. Empty cells, and words such as ``NA``, ``nan`` and ``?`` (``data.missing`` has them
 all), are missing numbers and missing labels. A decimal comma is read as a point.
@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from askance.data.encoding.kind_evidence import ENOUGH
+from askance.data.encoding.kind_evidence import VALUES_TO_SETTLE
 from askance.data.encoding.kinds import (
     IGNORE,
     IGNORED_NAMES,
@@ -31,7 +31,7 @@ from askance.data.encoding.kinds import (
     looks_like_a_number,
     refuse_thousands,
 )
-from askance.data.formats.buffer import Buffer
+from askance.data.formats.buffer import Buffer, FilePart
 from askance.data.formats.cells import (
     NONE,
     Dialect,
@@ -45,10 +45,10 @@ from askance.data.formats.cells import (
     split,
 )
 from askance.data.formats.delimited import DelimitedStream, Wrong
-from askance.data.formats.pieces import PIECE_BYTES, FilePart, TextPiece
+from askance.data.formats.named_fields import names_in
+from askance.data.formats.pieces import PIECE_BYTES, TextPiece
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.stream import names_in
 from askance.data.missing import USUAL, MissingValues
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 
@@ -62,25 +62,15 @@ _COMMA_AS_DELIMITER = re.compile(rb"(?<![0-9]),|,(?![0-9])")
 
 
 class CsvStream(DelimitedStream):
-    """The rows of CSV and TSV files.
+    """The rows of CSV files."""
 
-    Parameters
-    ----------
-    header : bool, optional
-        Whether the first line has the names of the fields; found out unless given.
-    delimiter : str, optional
-        What separates cells; found out unless given.
-    quote : str, default '"'
-        What cells with delimiters or line ends inside are enclosed in; empty for nothing.
-    """
+    usual_delimiter: ClassVar[str | None] = None
+    """What separates cells, unless an option says; None: it is detected."""
 
-    def __init__(
-        self,
-        source: Source,
-        options: ReadOptions,
-    ) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
-        header, delimiter, quote = options.header, options.delimiter, '"' if options.quote is None else options.quote
+        header, quote = options.header, '"' if options.quote is None else options.quote
+        delimiter = self.usual_delimiter if options.delimiter is None else options.delimiter
         quote_byte = _byte("quote", quote) if quote else NONE
         content = self._buffer.first_lines(SAMPLE_ROWS + 1)
         if delimiter is None:
@@ -94,7 +84,7 @@ class CsvStream(DelimitedStream):
         is_cut = not self._buffer.holds_only(content)
         sample = sample_of(content, self.name, self.dialect, len(first), is_cut)
         # Cells of many lines, within quotes, may leave few rows to judge by: then the kinds may still change.
-        is_enough = not is_cut or len(sample) > min(ENOUGH, count_sample_rows(len(first)) - 1)
+        is_enough = not is_cut or len(sample) > min(VALUES_TO_SETTLE, count_sample_rows(len(first)) - 1)
         if header is None and self._state is not None:
             names = [name for name in names_in(self._state) if not name.isdigit()]
             header = None if set(names).isdisjoint(first) else True
@@ -102,13 +92,13 @@ class CsvStream(DelimitedStream):
         if self.has_names:
             self._refuse_junk(content, first)
         self._header = first if self.has_names else None
-        self.names = _distinct(first) if self.has_names else [str(place) for place in range(len(first))]
+        self.names = _distinct(first) if self.has_names else [str(column) for column in range(len(first))]
         rows = sample[1:] if self.has_names else sample
         if self._header is not None and self._state is None:
             self._refuse_second_label(self._header)
-        self.truth_places = tuple(self._with_truths(rows))
-        self.comma_places = tuple(self._with_commas(rows))
-        self._settle({self.names[place]: IGNORE for place in self._row_numbers(rows)}, rows, is_enough)
+        self.truth_columns = tuple(self._with_truths(rows))
+        self.comma_columns = tuple(self._with_commas(rows))
+        self._settle({self.names[column]: IGNORE for column in self._row_numbers(rows)}, rows, is_enough)
 
     def _how_to_read(self) -> dict[str, Any]:
         head: dict[str, Any] = {"delimiter": chr(self.dialect.delimiter), "header": self.has_names}
@@ -131,47 +121,47 @@ class CsvStream(DelimitedStream):
             ) from None
 
     def _refuse_second_label(self, header: Sequence[str]) -> None:
-        """Say that two columns are called as the label is, unless it was said what the other one is."""
+        """Refuse two columns with the name of the label, unless the kind of the other one is given."""
         label, given = self._find_label(), self.options.features or {}
         called = header[label].strip().lower() if label >= 0 else ""
-        for place, name in enumerate(header):
-            if place != label and called and name.strip().lower() == called and self.names[place] not in given:
-                one, other = sorted((label + 1, place + 1))
+        for column, name in enumerate(header):
+            if column != label and called and name.strip().lower() == called and self.names[column] not in given:
+                one, other = sorted((label + 1, column + 1))
                 raise InvalidInput(
                     f"{self.name!r} has two columns called {called!r}, {one} and {other}, and one of them may "
                     "give the answer away; rename or remove one, or say what the other is, such as "
-                    f"{self.names[place]!r} to be ignored."
+                    f"{self.names[column]!r} to be ignored."
                 )
 
     def _row_numbers(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
         """The columns without a name that count the rows: the index of a data frame, which says nothing of an event."""
-        for place, name in enumerate(self._header or ()):
-            cells = [row[place] for row in sample]
+        for column, name in enumerate(self._header or ()):
+            cells = [row[column] for row in sample]
             if name.strip().lower() in NO_NAMES and len(cells) > 1 and _count_up(cells):
-                yield place
+                yield column
 
     def _with_commas(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
         """The fields whose numbers have a decimal comma; refuses those with separators between thousands."""
         label, given = self._find_label(), self.options.features or {}
-        for place, name in enumerate(self.names):
-            found = find_notation([row[place] for row in sample], self.missing) if place != label else None
+        for column, name in enumerate(self.names):
+            found = find_notation([row[column] for row in sample], self.missing) if column != label else None
             if found is None or given.get(name, NUMBER) != NUMBER:
                 continue
             how, example = found
             if how == THOUSANDS:
-                refuse_thousands(f"{self.name!r} has", example, self._column(place))
-            yield place
+                refuse_thousands(f"{self.name!r} has", example, self._describe_column(column))
+            yield column
 
     def _with_truths(self, sample: Sequence[Sequence[str]]) -> Iterator[int]:
         """The fields of which every value is true or false, unless they are to be something else than numbers."""
         label, given = self._find_label(), self.options.features or {}
-        for place, name in enumerate(self.names):
+        for column, name in enumerate(self.names):
             usual = NUMBER if last_name(name) not in IGNORED_NAMES and self._state is None else ""
-            cells = (row[place] for row in sample)
-            if place != label and given.get(name, usual) == NUMBER and are_booleans(cells, self.missing):
-                yield place
+            cells = (row[column] for row in sample)
+            if column != label and given.get(name, usual) == NUMBER and are_booleans(cells, self.missing):
+                yield column
 
-    def _begin_part(self, buffer: Buffer) -> None:
+    def _begin_file(self, buffer: Buffer) -> None:
         """Leave the names out: where the first file of a folder has them, each has the same."""
         if self._header is None:
             self._refuse_names(buffer)
@@ -186,20 +176,20 @@ class CsvStream(DelimitedStream):
 
     def pieces(self) -> Iterator[TextPiece] | None:
         """Whole rows; a row may have several lines."""
-        paths = [self.source.stored_path(place) for place in range(len(self.source))]
+        paths = [self.source.stored_path(file_index) for file_index in range(len(self.source))]
         return None if None in paths else self._cut(paths)
 
     def _cut(self, paths: list[str]) -> Iterator[TextPiece]:
-        for place, path in enumerate(paths):
-            buffer = self._open_text(place)
-            self._begin_part(buffer)
+        for file_index, path in enumerate(paths):
+            buffer = self._open_text(file_index)
+            self._begin_file(buffer)
             start, skipped = buffer.offset, buffer.line - 1
             self.close()
             with open(path, "rb") as file:
                 size = file.seek(0, 2)
                 while start < size:
                     stop = self._end_of_rows(file, start, size)
-                    yield TextPiece(place, path, start, stop, skipped_lines=skipped)
+                    yield TextPiece(file_index, path, start, stop, skipped_lines=skipped)
                     start = stop
 
     def _end_of_rows(self, file: Any, start: int, size: int) -> int:
@@ -211,7 +201,7 @@ class CsvStream(DelimitedStream):
         end = window.rfind(b"\n") + 1
         if end and (self.dialect.quote == NONE or window.find(self.dialect.quote, 0, end) < 0):
             return start + end
-        file.seek(start)  # line ends may be inside of quotes: only who splits the cells can tell
+        file.seek(start)  # line ends may be inside of quotes: only the splitter knows
         buffer = Buffer(FilePart(file, self.name), is_beginning=False)
         while buffer.offset < PIECE_BYTES:
             if split(buffer, self.dialect, len(self.names), ROWS_AT_ONCE, ignore) is None:
@@ -220,12 +210,12 @@ class CsvStream(DelimitedStream):
 
     def _refuse_names(self, buffer: Buffer) -> None:
         """Say that a file begins with names where the first one of the folder does not."""
-        content = buffer.first_lines(SAMPLE_ROWS) if self._place else b""
+        content = buffer.first_lines(SAMPLE_ROWS) if self._file_index else b""
         sample = sample_of(content, buffer.name, self.dialect, len(self.names)) if content else []
         if (
             sample
             and _has_names(sample, self.missing)
-            and any(not looks_like_a_number(sample[0][p]) for p in self._places[NUMBER])
+            and any(not looks_like_a_number(sample[0][column]) for column in self._columns[NUMBER])
         ):
             raise InvalidInput(
                 f"{buffer.name!r} begins with a line of names, {format_names(sample[0])}, but {self.source.names[0]!r} "
@@ -239,8 +229,8 @@ class CsvStream(DelimitedStream):
             return
         lengths = [len(name.encode()) for name in self._header]
         for row in np.flatnonzero((rows.stops - rows.starts == lengths).all(axis=1)).tolist():
-            if [rows.text(row, place) for place in range(len(lengths))] == self._header:
-                wrong.setdefault(row, Wrong(max(self._label, 0), "the line repeats the names of the columns."))
+            if [rows.text(row, column) for column in range(len(lengths))] == self._header:
+                wrong.setdefault(row, Wrong(max(self._label_index, 0), "the line repeats the names of the columns."))
 
     def _first_row(self, buffer: Buffer, refuse: Refuse) -> list[str]:
         """The first row that can be split."""
@@ -250,6 +240,12 @@ class CsvStream(DelimitedStream):
             except BadLine as error:
                 refuse(error)
                 buffer.skip_line()
+
+
+class TsvStream(CsvStream):
+    """The rows of TSV files."""
+
+    usual_delimiter = "\t"
 
 
 def _byte(name: str, value: str) -> int:
@@ -295,16 +291,16 @@ def _has_names(sample: Sequence[Sequence[str]], missing: MissingValues = USUAL) 
         return _has_numbers_as_names(first, rows)
     if find_label(first) is not None:
         return True
-    for place in range(len(first)):
-        below = [row[place] for row in rows if not missing.covers(row[place])]
-        if below and not missing.covers(first[place]) and all(map(looks_like_a_number, below)):
+    for column in range(len(first)):
+        below = [row[column] for row in rows if not missing.covers(row[column])]
+        if below and not missing.covers(first[column]) and all(map(looks_like_a_number, below)):
             return True
-    return not any(row[place] == first[place] for row in rows for place in range(len(first)) if first[place])
+    return not any(row[column] == first[column] for row in rows for column in range(len(first)) if first[column])
 
 
 def _has_numbers_as_names(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether a row with numbers in it is one of names, such as ``0,1,2,label`` or ``2019,2020,city,label``."""
-    if len(first) > 2 and list(first) == [str(place) for place in range(len(first))]:
+    if len(first) > 2 and list(first) == [str(column) for column in range(len(first))]:
         return True
     name = find_label(first)
     if name is None or not all(text == "" or text.isdigit() or not looks_like_a_number(text) for text in first):
@@ -326,8 +322,8 @@ def _distinct(names: Sequence[str]) -> list[str]:
     """Names that differ: an empty one becomes its number, a second one of a kind gets one."""
     found: dict[str, None] = {}
     copies: dict[str, int] = {}
-    for place, name in enumerate(names):
-        wanted = name or str(place)
+    for column, name in enumerate(names):
+        wanted = name or str(column)
         unique, copy = wanted, copies.get(wanted, 1)
         while unique in found:
             copy += 1

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance.compile import specialise
-from askance.data.encoding.assemble import csr
 from askance.data.encoding.encoder import DATE_WEIGHT, Cells, Encoder
-from askance.data.encoding.kind_evidence import Strays
+from askance.data.encoding.kind_evidence import TypeMismatches
 from askance.data.encoding.kinds import (
     CATEGORY,
     DATE,
@@ -32,11 +30,12 @@ from askance.data.encoding.rows import FieldError, RowFeatures
 from askance.data.formats import cells as kernels
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.cells import Dialect, Split, split
+from askance.data.formats.named_fields import NamedFieldsStream
 from askance.data.formats.numbers import tables
 from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import NOT_UTF8, Source
-from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream, find_id
+from askance.data.formats.stream import Field
 from askance.errors import BadLine, InvalidInput
 
 # --- rows that may change what the fields are ------------------------------------------------------------
@@ -48,187 +47,111 @@ from askance.errors import BadLine, InvalidInput
 class Wrong(NamedTuple):
     """A value that a column cannot take."""
 
-    place: int
+    column: int
     reason: str
 
 
-def is_careful(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool:
+def has_open_kinds(features: RowFeatures, rows: Split, names: Sequence[str]) -> bool:
     """Whether a column begins in these rows, or its kind is not settled."""
     for name in features.evidence.unsettled:
         if features.kinds[name] != IGNORE:
             return True
         if name not in names:
             continue
-        place = names.index(name)
-        for row in np.flatnonzero(rows.stops[:, place] > rows.starts[:, place]).tolist():
-            if not features.missing.covers(rows.text(row, place)):
+        column = names.index(name)
+        for row in np.flatnonzero(rows.stops[:, column] > rows.starts[:, column]).tolist():
+            if not features.missing.covers(rows.text(row, column)):
                 return True
     return False
 
 
-def count_strays(
-    strays: Strays, stray: dict[str, list[int]], present: dict[str, np.ndarray], wrong: Iterable[int]
+def count_mismatches(
+    mismatches: TypeMismatches, mismatched: dict[str, list[int]], present: dict[str, np.ndarray], wrong: Iterable[int]
 ) -> bool:
-    """Count the stray values of columns; if a kind may have to give way to them, count nothing and say so.
+    """Count the type mismatches of columns; False, and nothing counted, if a field may have to be promoted for them.
 
-    ``stray`` are the rows of each column with such a value, ``present`` which rows have a value at all.
+    ``mismatched`` are the rows of each column with such a value, ``present`` which rows have a value at all.
     """
     found = {}
-    for name in stray.keys() | set(strays.names):
+    for name in mismatched.keys() | set(mismatches.names):
         is_counted = present[name].copy()
         is_counted[list(wrong)] = False
-        is_counted[stray.get(name, [])] = True
+        is_counted[mismatched.get(name, [])] = True
         numbers = np.cumsum(is_counted)
-        ends = numbers[stray.get(name, [])].tolist()
-        if not strays.stay_few(name, ends):
+        ends = numbers[mismatched.get(name, [])].tolist()
+        if not mismatches.stay_few(name, ends):
             return False
         found[name] = (int(numbers[-1]) if len(numbers) else 0, ends)
     for name, (values, ends) in found.items():
-        strays.take_many(name, values, ends)
+        mismatches.take_many(name, values, ends)
     return True
 
 
-def add_one_by_one(
-    features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
-) -> dict[int, Wrong]:
-    """Add those rows to a batch that can be taken; what is wrong with the others."""
-
-    def add(texts: dict[str, str]) -> FieldError | None:
-        plan = features.plan(
-            {name: text or None if features.kinds[name] == TIME else text for name, text in texts.items()}
-        )
-        if plan.error is None:
-            features.take(cells, plan)
-        else:
-            features.strays.add(plan.strays)
-        return plan.error
-
-    return _try_each(add, features, rows, {n: places[n] for n in features.kinds if n in places}, unreadable)
-
-
-def transform_one_by_one(
-    features: RowFeatures, rows: Split, cells: Cells, places: dict[str, int], unreadable: dict[int, Wrong]
-) -> dict[int, Wrong]:
-    """As ``add_one_by_one``, with the fields left as they are."""
-
-    def transform(texts: dict[str, str]) -> FieldError | None:
-        plan = features.plan_transform(texts)
-        if plan.error is None:
-            features.fill(cells, plan)
-        return plan.error
-
-    known = {name: places[name] for name in features.kinds if name in places}
-    return _try_each(transform, features, rows, known, unreadable)
-
-
-def _try_each(
-    take: Callable[[dict[str, str]], FieldError | None],
-    features: RowFeatures,
-    rows: Split,
-    places: dict[str, int],
-    unreadable: dict[int, Wrong],
-) -> dict[int, Wrong]:
-    """Take the texts of every row that can be read, field by field; what is wrong with the others."""
-    wrong = dict(unreadable)
-    for row in range(rows.n_rows):
-        if row not in unreadable:
-            texts = {name: rows.text(row, place) for name, place in places.items()}
-            error = take(texts)
-            if error is not None:
-                wrong[row] = _explain(features, error, texts, places)
-    return wrong
-
-
-def _explain(features: RowFeatures, error: FieldError, texts: dict[str, str], places: dict[str, int]) -> Wrong:
-    name = error.field
-    reason = why_not_a_number(texts[name]) if features.kinds[name] == NUMBER else error.reason
-    return Wrong(places[name], reason)
-
-
-class DelimitedStream(Stream):
-    """Rows of cells with named fields. A format tells where its cells begin, by ``_begin_part``."""
+class DelimitedStream(NamedFieldsStream):
+    """Rows of cells with named fields. A format skips what stands before its cells in ``_begin_file``."""
 
     dialect: Dialect
     names: list[str]
     has_names = True
     has_lines = True
-    table = "table"
+    format = "table"
     kept_as = "csv"
-    comma_places: tuple[int, ...] = ()
+    comma_columns: tuple[int, ...] = ()
     """Fields whose numbers have a decimal comma."""
-    truth_places: tuple[int, ...] = ()
+    truth_columns: tuple[int, ...] = ()
     """Fields of numbers that are written as true and false."""
     declared: dict[str, list[str]] = {}  # noqa: RUF012
     """The values that a category may have, where the file says so."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
-        self._features = RowFeatures(
-            options.features,
-            hash_bits=options.hash_bits,
-            ngrams=options.ngrams,
-            raw=options.raw,
-            na_values=self.missing.added,
-        )
-        self._label = -1
+        self._features = self._new_features()
+        self._label_index = -1
         self._buffer = self._open_text(0)
-
-    @abstractmethod
-    def _begin_part(self, buffer: Buffer) -> None:
-        """Read what stands before the rows of a file."""
 
     @property
     def _encoder(self) -> Encoder:
         return self._features.encoder
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
-        """The fields that got a wider kind while they were read."""
-        return self._encoder.widened[self._widened_before :]
-
-    @property
     def fields(self) -> list[Field]:
         """The fields in the order of the file."""
-        return [
-            Field(name, "label" if place == self._label else self._kind(name)) for place, name in enumerate(self.names)
-        ]
-
-    def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
-        label = self.names[self._label] if self._label >= 0 else None
-        return {"format": self.table, "labels": self.labels.kind, **self._features.to_dict()} | {"label": label}
+        return [Field(name, "label" if name == self._label else self._kind(name)) for name in self.names]
 
     # --- what the fields are -----------------------------------------------------------------------------
 
     def _settle(self, kinds: Mapping[str, str], sample: Sequence[Sequence[str]], is_enough: bool = True) -> None:
         """Decide on the label and the kinds of the fields: given, known from the file, saved, or guessed; for good if
         the sample is enough to judge by."""
-        self._label = self._find_label()
-        self.first_values = {name: [row[place] for row in sample] for place, name in enumerate(self.names)}
-        names = [name for place, name in enumerate(self.names) if place != self._label]
+        self._label_index = self._find_label()
+        self._label = self.names[self._label_index] if self._label_index >= 0 else None
+        self.first_values = {name: [row[column] for row in sample] for column, name in enumerate(self.names)}
+        names = [name for column, name in enumerate(self.names) if column != self._label_index]
         given = check_features(self.options.features, names)
         if self._state is not None:
             self._take_state(self._state, names, kinds)
         else:
-            odd = {self.names[place]: NUMBER for place in (*self.comma_places, *self.truth_places)}
-            for place, name in enumerate(self.names):
-                if place != self._label:
+            odd = {self.names[column]: NUMBER for column in (*self.comma_columns, *self.truth_columns)}
+            for column, name in enumerate(self.names):
+                if column != self._label_index:
                     final = given.get(name) or kinds.get(name)
-                    kind = final or odd.get(name) or guess(name, [row[place] for row in sample], self.missing)
+                    kind = final or odd.get(name) or guess(name, [row[column] for row in sample], self.missing)
                     self._features.begin(name, kind, is_final=final is not None, is_settled=is_enough)
         if sample and is_enough and set(self._encoder.kinds.values()) <= {IGNORE}:
             self.refuse_no_columns()
-        self._features.with_commas |= {self.names[place] for place in self.comma_places}
-        self.comma_places = tuple(p for p, name in enumerate(self.names) if name in self._features.with_commas)
-        self._features.with_truths |= {self.names[place] for place in self.truth_places}
+        self._features.with_commas |= {self.names[column] for column in self.comma_columns}
+        self.comma_columns = tuple(
+            column for column, name in enumerate(self.names) if name in self._features.with_commas
+        )
+        self._features.with_truths |= {self.names[column] for column in self.truth_columns}
         if self._state is None:
             self._features.declared = self._declared_words()
         self._features.time_field = next((name for name, kind in self._encoder.kinds.items() if kind == TIME), None)
         self._first = self._features.to_dict()
-        self._widened_before = len(self._encoder.widened)
-        labels = [row[self._label] for row in sample] if self._label >= 0 else []
+        self._promoted_before = len(self._encoder.promoted)
+        labels = [row[self._label_index] for row in sample] if self._label_index >= 0 else []
         self.labels.settle(labels)
-        self._at = {name: place for place, name in enumerate(self.names)}
+        self._at = {name: column for column, name in enumerate(self.names)}
         self._arrange()
 
     def _declared_words(self) -> dict[str, list[str]]:
@@ -238,36 +161,31 @@ class DelimitedStream(Stream):
 
     def _arrange(self) -> None:
         """Find the columns of each kind."""
-        self._places = {
+        self._columns = {
             kind: [self._at[name] for name, found in self._encoder.kinds.items() if found == kind and name in self._at]
             for kind in (NUMBER, CATEGORY, TEXT, DATE, TIME)
             if kind != TIME or not self.options.frozen
         }
-        self._places.setdefault(TIME, [])
+        self._columns.setdefault(TIME, [])
         truths = (self._at[name] for name in self._features.with_truths if self._encoder.kinds[name] == NUMBER)
-        self.truth_places = tuple(truths)
-        self._slots = np.array([self._encoder.slots[self.names[place]] for place in self._places[NUMBER]], np.int64)
-
-    def _id_field(self) -> str | None:
-        return find_id([name for place, name in enumerate(self.names) if place != self._label])
+        self.truth_columns = tuple(truths)
+        self._slots = np.array([self._encoder.slots[self.names[column]] for column in self._columns[NUMBER]], np.int64)
 
     def _kind(self, name: str) -> str:
         return self._encoder.kinds.get(name, IGNORE)
 
     def _find_label(self) -> int:
         advice = "; does something else than a comma, a tab, a semicolon or a bar separate its cells?"
-        place = self._place_of_label(self.names, self._state, advice)
-        return -1 if place is None else place
+        index = self._index_of_label(self.names, advice)
+        return -1 if index is None else index
 
     def _take_state(self, state: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, str]) -> None:
         """Go on with the fields of a model. One that came in another format may not know all of these: the others
-        have the kinds that the file tells, or are learned from their first values on."""
-        self._check_format(state, self.table, f"is a {self.table}")
-        self._features = RowFeatures.from_dict(state)
-        self._features.missing = self.missing
+        have the kinds that the file declares, or are learned from their first values on."""
+        self._features = self._features_of(state, f"a {self.format}")
         if self.options.frozen:
             self._check_fields(self._encoder.kinds, names)
-        elif state.get("format") != self.table:
+        elif state.get("format") != self.format:
             self._check_fields(self._encoder.kinds, names)
             for name in (name for name in names if name not in self._encoder.kinds):
                 self._features.begin(name, kinds.get(name, IGNORE), is_final=name in kinds)
@@ -276,7 +194,6 @@ class DelimitedStream(Stream):
                 f"the fields of {self.name!r} are not those the model was trained on: "
                 f"{format_names(self._encoder.kinds)}."
             )
-        self.labels.kind = self.labels.kind or state.get("labels")
 
     # --- rows --------------------------------------------------------------------------------------------
 
@@ -288,64 +205,39 @@ class DelimitedStream(Stream):
         self._arrange()
         self._buffer = self._open_text(0)
 
-    def _rows(self) -> Iterator[Rows]:
-        cells, labels = Cells(), []
-        for place in range(len(self.source)):
-            if place:
-                self._buffer = self._open_text(place)
-            self._begin_part(self._buffer)
-            while (found := self._some_rows(self._buffer, cells)) is not None:
-                labels.append(found)
-                if cells.n_rows >= self.options.batch_rows or cells.n_cells >= BATCH_ENTRIES:
-                    yield self._finish(cells, labels)
-                    cells, labels = Cells(), []
-        self.close()
-        if cells.n_rows:
-            yield self._finish(cells, labels)
-
-    def _some_rows(self, buffer: Buffer, cells: Cells) -> np.ndarray | None:
-        """Add the next rows to a batch; returns the numbers of their labels, or None at the end of the file."""
+    def _read_some(self, buffer: Buffer, cells: Cells, labels: list[Any]) -> bool:
         most = self.options.batch_rows - cells.n_rows
         rows = split(buffer, self.dialect, len(self.names), most, self.refuse)
-        return None if rows is None else self._add(rows, cells)
+        if rows is not None:
+            labels.append(self._add(rows, cells))
+        return rows is not None
 
-    def _finish(self, cells: Cells, labels: list[np.ndarray]) -> Rows:
-        X = self._encoder.matrix(cells, self._encoder.scaling.as_next if self.options.frozen else None)
-        times = np.array(cells.times) if self._places[TIME] else None
-        return X, self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None, times
+    def _label_array(self, labels: list[Any]) -> np.ndarray | None:
+        return self.labels.decode(np.concatenate(labels)) if self._label is not None else None
 
     def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
-        """Parse some whole lines, all of which are rows."""
-        buffer = self._hold(content, piece.place, first_line)
+        buffer = self._hold(content, piece.file_index, first_line)
         cells, labels = Cells(), [np.zeros(0, np.int32)]
         while (rows := split(buffer, self.dialect, len(self.names), self.options.batch_rows, self.refuse)) is not None:
             labels.append(self._add(rows, cells))
-        y = self.labels.decode(np.concatenate(labels)) if self._label >= 0 else None
-        times = np.array(cells.times) if self._places[TIME] else None
-        lines, ids = self._take_origins(first_line)
-        return ParsedRows(self._encoder.encode(cells), y, times, lines, ids, buffer.line - first_line)
-
-    def scale(self, rows: Any) -> Any:
-        """The rows that ``parse`` gave, with their numbers standardised."""
-        return csr(*self._encoder.scale_rows(rows), self._encoder.width)
+        return self._finish_piece(cells, self._label_array(labels), first_line, buffer.line - first_line)
 
     def _add(self, rows: Split, cells: Cells) -> np.ndarray:
         """Add the rows that can be read to a batch; returns the numbers of their labels."""
-        as_they_are = rows.copy() if self.comma_places or self.truth_places else rows
+        as_they_are = rows.copy() if self.comma_columns or self.truth_columns else rows
         unreadable: dict[int, Wrong] = {}
         self._check_text(rows, unreadable)
         no_text, misfits = dict(unreadable), dict[int, Wrong]()
-        stray: dict[str, list[int]] = {}
-        numbers = self._numbers(rows, misfits, stray)
+        mismatched: dict[str, list[int]] = {}
+        numbers = self._numbers(rows, misfits, mismatched)
         labels = self._find_labels(rows, unreadable)
-        hashed = {place: self._hash(rows, place, unreadable) for place in self._places[CATEGORY]}
-        dates = {place: self._dates(rows, place, unreadable, misfits, stray) for place in self._places[DATE]}
+        hashed = {column: self._hash(rows, column, unreadable) for column in self._columns[CATEGORY]}
+        dates = {column: self._dates(rows, column, unreadable, misfits, mismatched) for column in self._columns[DATE]}
         times = self._times(rows, misfits)
         wrong = unreadable | misfits | no_text
-        if self._has_to_go_one_by_one(rows, numbers, unreadable, wrong, stray):
+        if self._has_to_go_one_by_one(rows, numbers, unreadable, wrong, mismatched):
             before = cells.n_rows
-            add = transform_one_by_one if self.options.frozen else add_one_by_one
-            wrong = add(self._features, as_they_are, cells, self._at, unreadable)
+            wrong = self._add_one_by_one(as_they_are, cells, unreadable)
             self._arrange()
             keep = np.array([row for row in range(rows.n_rows) if row not in wrong], int)
             assert cells.n_rows == before + len(keep)
@@ -354,21 +246,21 @@ class DelimitedStream(Stream):
                 [row for row in range(rows.n_rows) if row not in wrong] if wrong else range(rows.n_rows), int
             )
             self._add_many(rows, cells, keep, numbers, hashed, dates)
-            if self._places[TIME]:
+            if self._columns[TIME]:
                 cells.times += times[keep].tolist()
         for row in sorted(wrong):
-            place, reason = wrong[row]
-            bad = BadLine(self._buffer.name, int(rows.lines[row]), self._column(place), reason)
-            bad.field, bad.raw = self.names[place], as_they_are.line(row, self.dialect)
+            column, reason = wrong[row]
+            bad = BadLine(self._buffer.name, int(rows.lines[row]), self._describe_column(column), reason)
+            bad.field, bad.raw = self.names[column], as_they_are.line(row, self.dialect)
             self.refuse(bad)
         if self.origins is not None:
             named = self.origins.id_field
             ids = rows.column(self.names.index(named), keep) if named is not None else []
-            self.origins.add(self._place, rows.lines[keep], ids)
+            self.origins.add(self._file_index, rows.lines[keep], ids)
         if self.options.keep_rows:
-            known = [place for place, name in enumerate(self.names) if self._kind(name) != IGNORE]
-            columns = [rows.column(place, keep) for place in known]
-            names = [self.names[place] for place in known]
+            known = [column for column, name in enumerate(self.names) if self._kind(name) != IGNORE]
+            columns = [rows.column(column, keep) for column in known]
+            names = [self.names[column] for column in known]
             self._kept_rows += [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         return labels[keep]
 
@@ -378,25 +270,45 @@ class DelimitedStream(Stream):
         numbers: np.ndarray,
         unreadable: Mapping[int, Wrong],
         wrong: Mapping[int, Wrong],
-        stray: dict[str, list[int]],
+        mismatched: dict[str, list[int]],
     ) -> bool:
-        """Whether some of these rows may change the kinds of fields; if not, their stray values are counted."""
+        """Whether some of these rows may change the kinds of fields; if not, their type mismatches are counted."""
         if self.options.frozen:  # what does not fit may be left out, of a field whose kind is open
             return len(wrong) > len(unreadable)
-        if is_careful(self._features, rows, self.names):
+        if has_open_kinds(self._features, rows, self.names):
             return True
-        stray = {name: [row for row in found if row not in unreadable] for name, found in stray.items()}
+        mismatched = {name: [row for row in found if row not in unreadable] for name, found in mismatched.items()}
         present = {}
-        numbered = {place: k for k, place in enumerate(self._places[NUMBER])}
-        for name in stray.keys() | set(self._features.strays.names):
-            place = self._at[name]
-            if place in numbered:
-                present[name] = ~np.isnan(numbers[:, numbered[place]])
+        numbered = {column: k for k, column in enumerate(self._columns[NUMBER])}
+        for name in mismatched.keys() | set(self._features.mismatches.names):
+            column = self._at[name]
+            if column in numbered:
+                present[name] = ~np.isnan(numbers[:, numbered[column]])
             else:
                 present[name] = np.array(
-                    [not self.missing.covers(rows.text(row, place)) for row in range(rows.n_rows)], np.bool_
+                    [not self.missing.covers(rows.text(row, column)) for row in range(rows.n_rows)], np.bool_
                 )
-        return not count_strays(self._features.strays, stray, present, wrong)
+        return not count_mismatches(self._features.mismatches, mismatched, present, wrong)
+
+    def _add_one_by_one(self, rows: Split, cells: Cells, unreadable: Mapping[int, Wrong]) -> dict[int, Wrong]:
+        """Add those rows to a batch that can be taken; what is wrong with the others."""
+        features = self._features
+        add = features.add_known if self.options.frozen else features.add
+        columns = {name: self._at[name] for name in features.kinds if name in self._at}
+        wrong = dict(unreadable)
+        for row in range(rows.n_rows):
+            if row in unreadable:
+                continue
+            texts: dict[str, Any] = {name: rows.text(row, column) for name, column in columns.items()}
+            if features.time_field in texts:
+                texts[features.time_field] = texts[features.time_field] or None  # an empty time is missing
+            try:
+                add(cells, texts)
+            except FieldError as error:
+                is_number = features.kinds[error.field] == NUMBER
+                reason = why_not_a_number(texts[error.field]) if is_number else error.reason
+                wrong[row] = Wrong(columns[error.field], reason)
+        return wrong
 
     def _add_many(
         self,
@@ -417,36 +329,36 @@ class DelimitedStream(Stream):
             for columns in date_columns:  # of the weekday, and of the hour where there is one
                 has_one = columns[keep] >= 0
                 cells.add_columns(at[has_one], columns[keep][has_one], DATE_WEIGHT)
-        for place in self._places[TEXT]:
-            for row, text in zip(at.tolist(), rows.column(place, keep), strict=True):
-                cells.add_text(row, self.names[place], self._features.text_of(self.names[place], text))
+        for column in self._columns[TEXT]:
+            for row, text in zip(at.tolist(), rows.column(column, keep), strict=True):
+                cells.add_text(row, self.names[column], self._features.text_of(self.names[column], text))
         cells.n_rows += len(keep)
 
-    def _column(self, place: int) -> str:
-        return f"column {place + 1}" + (f" ({format_names([self.names[place]])!r})" if self.has_names else "")
+    def _describe_column(self, column: int) -> str:
+        return f"column {column + 1}" + (f" ({format_names([self.names[column]])!r})" if self.has_names else "")
 
     def _check_text(self, rows: Split, wrong: dict[int, Wrong]) -> None:
         if rows.is_ascii:
             return
         for row in range(rows.n_rows):
-            for place in range(len(self.names)):
-                held = rows.data[rows.starts[row, place] : rows.stops[row, place]].tobytes()
+            for column in range(len(self.names)):
+                held = rows.data[rows.starts[row, column] : rows.stops[row, column]].tobytes()
                 if not held.isascii():
                     try:
                         held.decode("utf-8")
                     except UnicodeDecodeError:
-                        wrong.setdefault(row, Wrong(place, NOT_UTF8))
+                        wrong.setdefault(row, Wrong(column, NOT_UTF8))
 
-    def _numbers(self, rows: Split, wrong: dict[int, Wrong], stray: dict[str, list[int]]) -> np.ndarray:
-        chosen = np.array(self._places[NUMBER], np.int64)
+    def _numbers(self, rows: Split, wrong: dict[int, Wrong], mismatched: dict[str, list[int]]) -> np.ndarray:
+        chosen = np.array(self._columns[NUMBER], np.int64)
         values = np.empty((rows.n_rows, len(chosen)))
         what = np.empty((rows.n_rows, len(chosen)), np.uint8)
-        commas = np.array([place for place in self.comma_places if place in self._places[NUMBER]], np.int64)
+        commas = np.array([column for column in self.comma_columns if column in self._columns[NUMBER]], np.int64)
         if len(commas):
             specialise(kernels.points_for_commas)(rows.data, rows.starts, rows.stops, commas)
-        if self.truth_places:
+        if self.truth_columns:
             specialise(kernels.digits_for_truths)(
-                rows.data, rows.starts, rows.stops, np.array(self.truth_places, np.int64)
+                rows.data, rows.starts, rows.stops, np.array(self.truth_columns, np.int64)
             )
         others = specialise(kernels.parse_cells)(
             rows.data, rows.starts, rows.stops, chosen, tables(), self.missing.table, values, what
@@ -454,74 +366,74 @@ class DelimitedStream(Stream):
         values = self.missing.blank(values)
         if others:
             for row, k in np.argwhere(what >= kernels.BAD).tolist():
-                text = rows.text(row, self._places[NUMBER][k])
+                text = rows.text(row, self._columns[NUMBER][k])
                 if what[row, k] == kernels.UNDECIDED:
                     values[row, k] = float(text)
                 else:
-                    wrong.setdefault(row, Wrong(self._places[NUMBER][k], why_not_a_number(text)))
-                    name = self.names[self._places[NUMBER][k]]
+                    wrong.setdefault(row, Wrong(self._columns[NUMBER][k], why_not_a_number(text)))
+                    name = self.names[self._columns[NUMBER][k]]
                     if name in self._features.evidence and not looks_like_a_number(text):
-                        stray.setdefault(name, []).append(row)
+                        mismatched.setdefault(name, []).append(row)
         return values
 
     def _times(self, rows: Split, wrong: dict[int, Wrong]) -> np.ndarray:
-        """When the rows came; nothing where no field tells."""
+        """When the rows came; zeros without a field of the kind ``time``."""
         times = np.zeros(rows.n_rows)
-        place = self._places[TIME][0] if self._places[TIME] else -1
-        for row in range(rows.n_rows) if place >= 0 else ():
+        column = self._columns[TIME][0] if self._columns[TIME] else -1
+        for row in range(rows.n_rows) if column >= 0 else ():
             try:
-                times[row] = seconds_in(rows.text(row, place) or None)
+                times[row] = seconds_in(rows.text(row, column) or None)
             except ValueError as error:
-                wrong.setdefault(row, Wrong(place, str(error)))
+                wrong.setdefault(row, Wrong(column, str(error)))
         return times
 
     def _dates(
         self,
         rows: Split,
-        place: int,
+        column: int,
         unreadable: Mapping[int, Wrong],
         wrong: dict[int, Wrong],
-        stray: dict[str, list[int]],
+        mismatched: dict[str, list[int]],
     ) -> np.ndarray:
         """The columns of what is learned from the dates of a field: of weekdays and of hours, -1 for none."""
         codes = np.zeros(rows.n_rows, np.int64)
         known: dict[tuple[str, ...], int] = {(): 0}
         good = np.array([row for row in range(rows.n_rows) if row not in unreadable], np.int64)
-        for row, text in zip(good.tolist(), rows.column(place, good), strict=True):
+        for row, text in zip(good.tolist(), rows.column(column, good), strict=True):
             words = date_words(text)
             if words is None:
                 words = ("",) if self.missing.covers(text) else ()
                 if not words:
-                    wrong.setdefault(row, Wrong(place, why_not_a_date(text)))
-                    if self.names[place] in self._features.evidence:
-                        stray.setdefault(self.names[place], []).append(row)
+                    wrong.setdefault(row, Wrong(column, why_not_a_date(text)))
+                    if self.names[column] in self._features.evidence:
+                        mismatched.setdefault(self.names[column], []).append(row)
             codes[row] = known.setdefault(words, len(known))
         table = np.full((2, len(known)), -1, np.int32)
         for words, code in known.items():
-            table[: len(words), code] = self._encoder.hasher.categories(self.names[place], list(words))
+            table[: len(words), code] = self._encoder.hasher.categories(self.names[column], list(words))
         return table[:, codes]
 
-    def _hash(self, rows: Split, place: int, wrong: dict[int, Wrong]) -> np.ndarray:
+    def _hash(self, rows: Split, column: int, wrong: dict[int, Wrong]) -> np.ndarray:
         """The columns of categories; refuses those that the file did not declare."""
-        name, hasher = self.names[place], self._encoder.hasher
-        starts, stops = rows.starts[:, place].copy(), rows.stops[:, place].copy()
+        name, hasher = self.names[column], self._encoder.hasher
+        starts, stops = rows.starts[:, column].copy(), rows.stops[:, column].copy()
         if self._features.reads_words_alike:
-            is_missing = self._missing_cells(rows, place, starts, stops, wrong)
+            is_missing = self._missing_cells(rows, column, starts, stops, wrong)
             stops[is_missing] = starts[is_missing]
         columns = hasher.cells(name, rows.data, starts, stops)
         if name in self.declared:
             allowed = hasher.categories(name, [*self.declared[name], *self.missing.words])
             for row in np.flatnonzero(~np.isin(columns, allowed)).tolist():
                 wrong.setdefault(
-                    row, Wrong(place, f"{rows.text(row, place)[:40]!r} is not one of its declared values.")
+                    row, Wrong(column, f"{rows.text(row, column)[:40]!r} is not one of its declared values.")
                 )
         return columns
 
     def _missing_cells(
-        self, rows: Split, place: int, starts: np.ndarray, stops: np.ndarray, wrong: Mapping[int, Wrong]
+        self, rows: Split, column: int, starts: np.ndarray, stops: np.ndarray, wrong: Mapping[int, Wrong]
     ) -> np.ndarray:
         """Which cells of a category, from ``starts`` to ``stops``, stand for a missing value."""
-        values = self._features.declared.get(self.names[place], ())
+        values = self._features.declared.get(self.names[column], ())
         words = self.missing.table_without(values) if values else self.missing.table
         found = np.zeros(rows.n_rows, np.bool_)
         specialise(kernels.find_missing)(rows.data, starts, stops, words, found)
@@ -529,25 +441,25 @@ class DelimitedStream(Stream):
         edges = rows.data[starts] | rows.data[np.maximum(stops - 1, starts)]
         hard = np.arange(rows.n_rows) if self.missing.numbers else np.flatnonzero(edges > kernels.LAST_ASCII)
         hard = np.array([row for row in hard.tolist() if row not in wrong], np.int64)
-        texts = rows.column(place, hard)
+        texts = rows.column(column, hard)
         missing = {text for text in set(texts) if self.missing.covers(text, values)}
         found[hard] = [text in missing for text in texts]
         return found
 
     def _find_labels(self, rows: Split, wrong: dict[int, Wrong]) -> np.ndarray:
         found = np.zeros(rows.n_rows, np.int32)
-        if self._label < 0:
+        if self._label_index < 0:
             return found
-        starts, stops = rows.starts[:, self._label].copy(), rows.stops[:, self._label].copy()
+        starts, stops = rows.starts[:, self._label_index].copy(), rows.stops[:, self._label_index].copy()
         done = 0
         while True:
-            done = specialise(kernels.find_labels)(rows.data, starts, stops, done, self.labels.places, found)
+            done = specialise(kernels.find_labels)(rows.data, starts, stops, done, self.labels.table, found)
             if done == rows.n_rows:
                 break
             self.labels.make_room()
-        self.labels.understand(self.declared.get(self.names[self._label]))
+        self.labels.understand(self.declared.get(self.names[self._label_index]))
         if self.labels.wrong:
             for row, number in enumerate(found.tolist()):
                 if number in self.labels.wrong:
-                    wrong.setdefault(row, Wrong(self._label, self.labels.wrong[number]))
+                    wrong.setdefault(row, Wrong(self._label_index, self.labels.wrong[number]))
         return found

@@ -1,7 +1,7 @@
 """JSON Lines: one object per line, its fields numbers, text, lists of words, or nested. A file that is one array of
 objects comes here as such lines, see ``askance.data.formats.jsonl``.
 
-What the fields become is told in ``data.encoding.rows``. The label is the field called ``label``, ``y``, ``class``
+``data.encoding.rows`` has what the fields become. The label is the field called ``label``, ``y``, ``class``
 or ``target`` among those of the first rows; a stream may also have none. ``NaN``, which Python writes though JSON has
 no such word, is null; ``Infinity`` makes a line bad.
 """
@@ -17,11 +17,10 @@ from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import LABEL_NAMES, SAMPLE_ROWS, find_label, format_names
 from askance.data.encoding.rows import FieldError, flatten
 from askance.data.formats.buffer import BYTE_ORDER_MARK, Buffer
-from askance.data.formats.pieces import ParsedRows, TextPiece
+from askance.data.formats.named_fields import RowStream
+from askance.data.formats.pieces import ParsedRows
 from askance.data.formats.read_options import ReadOptions
-from askance.data.formats.row_stream import RowStream
-from askance.data.formats.source import NOT_UTF8, Input, Source
-from askance.data.formats.stream import BATCH_ENTRIES, Rows
+from askance.data.formats.source import NOT_UTF8, Converted, Input, Source
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 
 FORMAT = "rows"
@@ -32,10 +31,11 @@ class JsonlStream(RowStream):
 
     format, what = FORMAT, "JSON rows"
     has_lines = True
+    rows_are_lines = True
     kept_as = "jsonl"
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        super().__init__(source, options)
+        super().__init__(Converted(source, objects_of_array, "object"), options)
         if isinstance(options.label, int) and options.label is not False:
             raise InvalidParameter(f"the fields of JSON rows have names; the number {options.label} is none.")
         self._label = options.label if isinstance(options.label, str) else None
@@ -53,9 +53,9 @@ class JsonlStream(RowStream):
         content = self._buffer.first_lines(SAMPLE_ROWS)
         names, rows = self._first_rows(content)
         if self._label is None and self.options.label is not False:
-            self._label = find_label(names) if self._state is None else self._label_beside(names, self._state)
+            self._label = find_label(names) if self._state is None else self._unknown_label(names, self._state)
             names, rows = self._first_rows(content)  # now with what is below the label's field left whole
-        self._names = names
+        self.names = names
         if isinstance(self.options.label, str) and rows and self._label not in names:
             raise InvalidParameter(
                 f"none of the first rows of {self.name!r} has a field {self._label!r} to be the label; "
@@ -67,7 +67,7 @@ class JsonlStream(RowStream):
         if self._state is None:
             self._features.guess_kinds(rows)
         elif rows and (self.options.frozen or self._state.get("format") != self.format):
-            self._check_any_is_known(self._features.kinds, names)
+            self._check_any_is_known(names)
         self._first = self._features.to_dict()
 
     def _first_rows(self, content: bytes) -> tuple[list[str], list[dict[str, Any]]]:
@@ -98,21 +98,16 @@ class JsonlStream(RowStream):
         whole = {name: value for name in fields if (value := take_nested(row, name)) is not None}
         return flatten(row) | {name: value for name, value in whole.items() if value or are_sets}
 
-    def _rows(self) -> Iterator[Rows]:
-        cells, labels = Cells(), list[Any]()
-        for place in range(len(self.source)):
-            if place:
-                self._buffer = self._open_text(place)
-            for number, line in self._buffer.lines():
-                self._take_line(place, number, line, cells, labels)
-                if cells.n_rows >= self.options.batch_rows or cells.n_cells >= BATCH_ENTRIES:
-                    yield self._finish(cells, labels)
-                    cells, labels = Cells(), []
-        self.close()
-        if cells.n_rows:
-            yield self._finish(cells, labels)
+    def _begin_file(self, buffer: Buffer) -> None:
+        self._lines = buffer.lines()
 
-    def _take_line(self, place: int, number: int, line: bytes | BadLine, cells: Cells, labels: list[Any]) -> None:
+    def _read_some(self, buffer: Buffer, cells: Cells, labels: list[Any]) -> bool:
+        for number, line in self._lines:
+            self._take_line(number, line, cells, labels)
+            return True
+        return False
+
+    def _take_line(self, number: int, line: bytes | BadLine, cells: Cells, labels: list[Any]) -> None:
         """Add the row of a line to a batch, unless it is empty or bad."""
         named = None if self.origins is None else self.origins.id_field
         try:
@@ -132,19 +127,14 @@ class JsonlStream(RowStream):
         if self.options.keep_rows:
             self._kept_rows.append(row)
         if self.origins is not None:
-            self.origins.add(place, (number,), () if named is None else (known,))
-
-    def pieces(self) -> Iterator[TextPiece] | None:
-        """Whole lines."""
-        return self._cut_lines()
+            self.origins.add(self._file_index, (number,), () if named is None else (known,))
 
     def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
-        """Parse some whole lines."""
-        buffer = self._hold(content, piece.place, first_line)
+        buffer = self._hold(content, piece.file_index, first_line)
         cells, labels = Cells(), list[Any]()
         for number, line in buffer.lines():
-            self._take_line(piece.place, number, line, cells, labels)
-        return self._finish_piece(cells, labels, first_line, buffer.line - first_line)
+            self._take_line(number, line, cells, labels)
+        return self._finish_piece(cells, self._label_array(labels), first_line, buffer.line - first_line)
 
 
 def _constant(word: str) -> None:
@@ -165,7 +155,7 @@ def take_nested(row: dict[str, Any], name: str) -> Any:
     """
     if isinstance(row.get(name), list | dict):
         return row.pop(name)
-    for dot in (place for place, sign in enumerate(name) if sign == "."):
+    for dot in (index for index, sign in enumerate(name) if sign == "."):
         below = row.get(name[:dot])
         found = take_nested(below, name[dot + 1 :]) if isinstance(below, dict) else None
         if found is not None:

@@ -3,7 +3,7 @@
 A stream has few different labels and many rows, so a label is looked up as bytes, compiled, and only a new one is ever
 turned into a Python object. What kind of labels a stream has is settled by its first rows; a later label of
 another kind is a bad line. Blanks around a label do not count, and a word that stands for a missing one, as
-``askance.data.missing`` has them, is none unless it is said to be a class.
+``askance.data.missing`` has them, is none unless it is given as a class.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLANKS = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2
 FNV_START, FNV_PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
 
-class Places(NamedTuple):
+class LabelTable(NamedTuple):
     """The different labels so far: ``pool[ends[k]:ends[k + 1]]`` are the bytes of label k."""
 
     pool: np.ndarray
@@ -39,32 +39,32 @@ class Places(NamedTuple):
     """One number: how many labels there are."""
 
 
-def find_label(data: np.ndarray, start: int, stop: int, places: Places) -> int:
+def find_label(data: np.ndarray, start: int, stop: int, table: LabelTable) -> int:
     """The number of the label ``data[start:stop]``, a new one if need be; FULL if there is no room for it."""
     digest = FNV_START
     for i in range(start, stop):
         digest = (digest ^ np.uint64(data[i])) * FNV_PRIME
-    mask = places.slots.size - 1
+    mask = table.slots.size - 1
     slot = np.int64((digest ^ (digest >> np.uint64(32))) & np.uint64(mask))
-    while places.slots[slot] >= 0:
-        known = places.slots[slot]
-        first = places.ends[known]
-        if places.ends[known + 1] - first == stop - start:
+    while table.slots[slot] >= 0:
+        known = table.slots[slot]
+        first = table.ends[known]
+        if table.ends[known + 1] - first == stop - start:
             same = True
             for i in range(stop - start):
-                same &= data[start + i] == places.pool[first + i]
+                same &= data[start + i] == table.pool[first + i]
             if same:
                 return known
         slot = (slot + 1) & mask
-    known = places.total[0]
-    end = places.ends[known] + stop - start
-    if 2 * (known + 1) > places.slots.size or end > places.pool.size:
+    known = table.total[0]
+    end = table.ends[known] + stop - start
+    if 2 * (known + 1) > table.slots.size or end > table.pool.size:
         return FULL
     for i in range(stop - start):
-        places.pool[places.ends[known] + i] = data[start + i]
-    places.ends[known + 1] = end
-    places.slots[slot] = known
-    places.total[0] = known + 1
+        table.pool[table.ends[known] + i] = data[start + i]
+    table.ends[known + 1] = end
+    table.slots[slot] = known
+    table.total[0] = known + 1
     return known
 
 
@@ -93,7 +93,7 @@ class Labels:
     array([-1, 1, None], dtype=object)
     """
 
-    places: Places
+    table: LabelTable
     wrong: dict[int, str]
     """Labels found by the compiled parser that are not of the stream's kind, with the reasons."""
     wider: str | None = None
@@ -235,13 +235,13 @@ class Labels:
     def number_of(self, text: bytes) -> int:
         """The number of a label, a new one if need be."""
         data = np.frombuffer(text, np.uint8)
-        while (number := specialise(find_label)(data, 0, len(data), self.places)) == FULL:
+        while (number := specialise(find_label)(data, 0, len(data), self.table)) == FULL:
             self.make_room()
         return int(number)
 
     def make_room(self) -> None:
         """Twice the room for different labels."""
-        old = self.places
+        old = self.table
         if old.total[0] >= MOST:
             raise InvalidInput(f"there are more than {MOST:,} different labels; is it the right column?")
         find = specialise(find_label)
@@ -249,25 +249,25 @@ class Labels:
         for known in range(int(old.total[0])):
             text = old.pool[old.ends[known] : old.ends[known + 1]]
             assert find(text, 0, len(text), new) == known
-        self.places = new
+        self.table = new
 
     def forget(self) -> None:
-        """Start a list of labels anew; their kind stays."""
-        self.places = _room(64, 1024)
+        """Forget the labels found so far; their kind stays."""
+        self.table = _room(64, 1024)
         self._known = []
         self._values = {}
         self.wrong = {}
 
     def list_labels(self) -> list[str]:
         """The different labels that the compiled parser found, as text."""
-        pool, ends = self.places.pool, self.places.ends
-        count = int(self.places.total[0])
+        pool, ends = self.table.pool, self.table.ends
+        count = int(self.table.total[0])
         return [pool[ends[k] : ends[k + 1]].tobytes().decode("utf-8", "replace") for k in range(count)]
 
     def understand(self, declared: Sequence[str] | None = None) -> None:
         """Turn the labels that the compiled parser found since the last time into values; only those, if declared."""
-        pool, ends = self.places.pool, self.places.ends
-        for known in range(len(self._known), int(self.places.total[0])):
+        pool, ends = self.table.pool, self.table.ends
+        for known in range(len(self._known), int(self.table.total[0])):
             text = pool[ends[known] : ends[known + 1]].tobytes()
             value = None
             try:
@@ -302,8 +302,8 @@ def as_array(values: list[Any], kind: str | None) -> np.ndarray:
     return np.array(values, dtype=DTYPES[kind])
 
 
-def _room(labels: int, size: int) -> Places:
-    return Places(
+def _room(labels: int, size: int) -> LabelTable:
+    return LabelTable(
         np.empty(size, np.uint8),
         np.zeros(labels // 2 + 2, np.int64),
         np.full(labels, -1, np.int32),

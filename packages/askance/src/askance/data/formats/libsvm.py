@@ -16,14 +16,14 @@ import numpy as np
 from askance.compile import specialise
 from askance.data.encoding.assemble import merge_row, sort_row
 from askance.data.encoding.kinds import LARGEST, SAMPLE_ROWS, why_not_a_number
+from askance.data.encoding.scaling import SparseScaling
 from askance.data.formats.buffer import NEWLINE, RETURN, Buffer, format_token
 from askance.data.formats.cells import stands_for_missing
-from askance.data.formats.labels import FULL, Places, find_label
+from askance.data.formats.labels import FULL, LabelTable, find_label
 from askance.data.formats.numbers import HARD, NOT_A_NUMBER, NUMBER, ZERO, Tables, read_number, tables
-from askance.data.formats.pieces import ParsedRows, TextPiece, count_lines
+from askance.data.formats.pieces import ParsedRows, count_lines
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.sparse import SparseScaling
 from askance.data.formats.stream import BATCH_ENTRIES, Field, Stream
 from askance.data.formats.stream import Rows as Parts
 from askance.data.missing import USUAL
@@ -88,7 +88,7 @@ def parse_lines(
     n_rows: int,
     n_entries: int,
     width: int,
-    places: Places,
+    labels: LabelTable,
     powers: Tables,
     missing: np.ndarray,
     solved_at: np.ndarray,
@@ -192,7 +192,7 @@ def parse_lines(
                 for k in range(n_entries, entry):
                     if not abs(rows.values[k]) <= LARGEST:
                         return ParserStop(LARGE_VALUE, position, line, n_rows, n_entries, width, position)
-            label = find_label(data, label_start, label_stop, places)  # only now: the line is whole
+            label = find_label(data, label_start, label_stop, labels)  # only now: the line is whole
             if label == FULL:
                 return ParserStop(LABELS_FULL, position, line, n_rows, n_entries, width, label_start)
             rows.labels[n_rows] = label
@@ -216,14 +216,11 @@ class LibsvmStream(Stream):
     """The rows of LIBSVM files."""
 
     has_lines = True
+    rows_are_lines = True
     parses_without_lock = True
     kept_as = "libsvm"
 
-    def __init__(
-        self,
-        source: Source,
-        options: ReadOptions,
-    ) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
         super().__init__(source, options)
         self._has_labels = options.label is not False
         self._zero_based = options.zero_based
@@ -244,7 +241,6 @@ class LibsvmStream(Stream):
         return [*label, Field(f"features counted from {counted}, {self._scaling.how}", "sparse")]
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return {
             "format": FORMAT,
             "zero_based": self._zero_based,
@@ -277,31 +273,23 @@ class LibsvmStream(Stream):
         self._scaling.settle(batch.rows.values[: batch.n_entries], batch.width - (not self._zero_based))
 
     def _rows(self) -> Iterator[Parts]:
-        most_rows = self._scaling.most_rows(self.options.batch_rows)
+        most_rows = self._rows_per_batch(self._scaling.n_standardised)
         parsed = RowBuffer(most_rows, self._entries)
-        for place in range(len(self.source)):
-            if place:
-                self._buffer = self._open_text(place)
+        for buffer in self._open_each_text():
             while True:
                 before = parsed.n_rows
-                self._fill(self._buffer, parsed, 0 if self._zero_based else 1, self.refuse)
+                self._fill(buffer, parsed, 0 if self._zero_based else 1, self.refuse)
                 if self.origins is not None:
-                    self.origins.add(place, parsed.rows.lines[before : parsed.n_rows].copy(), [])
+                    self.origins.add(self._file_index, parsed.rows.lines[before : parsed.n_rows].copy(), [])
                 if not parsed.is_full:
                     break
                 yield self._finish(parsed)
                 parsed = RowBuffer(most_rows, self._entries)
-        self.close()
         if parsed.n_rows:
             yield self._finish(parsed)
 
-    def pieces(self) -> Iterator[TextPiece] | None:
-        """Whole lines."""
-        return self._cut_lines()
-
     def parse(self, piece: Any, content: bytes, first_line: int = 1) -> ParsedRows:
-        """Parse some whole lines."""
-        buffer = self._hold(content, piece.place, first_line)
+        buffer = self._hold(content, piece.file_index, first_line)
         row_buffers = [RowBuffer(count_lines(content) + 1, self._entries)]
         self._fill(buffer, row_buffers[0], 0 if self._zero_based else 1, self.refuse)
         while row_buffers[-1].is_full:  # a very long piece
@@ -315,9 +303,9 @@ class LibsvmStream(Stream):
             for name in ("labels", "lines")
         )
         y = self.labels.decode(labels) if self._has_labels else None
-        told = lines - (first_line - 1) if self.origins is not None else lines[:0]
+        shown_lines = lines - (first_line - 1) if self.origins is not None else lines[:0]
         width = max(parsed.width for parsed in row_buffers)
-        return ParsedRows((starts, columns, values, width), y, None, told, [], buffer.line - first_line)
+        return ParsedRows((starts, columns, values, width), y, None, shown_lines, [], buffer.line - first_line)
 
     def scale(self, rows: Any) -> Any:
         """The rows that ``parse`` gave, standardised if they are to be."""
@@ -337,7 +325,7 @@ class LibsvmStream(Stream):
             stop = ParserStop(*parse(
                 buffer.data, buffer.position, buffer.stop, buffer.at_end, buffer.line, first_index, self._has_labels,
                 parsed.most_rows, BATCH_ENTRIES, parsed.rows, parsed.n_rows, parsed.n_entries, parsed.width,
-                self.labels.places, tables(), USUAL.table, *solved,
+                self.labels.table, tables(), USUAL.table, *solved,
             ))  # fmt: skip
             buffer.position, buffer.line = stop.position, stop.line
             parsed.n_rows, parsed.n_entries, parsed.width = stop.n_rows, stop.n_entries, stop.width

@@ -31,11 +31,11 @@ from askance.data.encoding.kinds import (
     format_names,
     why_not_a_number,
 )
+from askance.data.encoding.scaling import SparseScaling
 from askance.data.formats.labels import as_array
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
-from askance.data.formats.sparse import SparseScaling
-from askance.data.formats.stream import BATCH_ENTRIES, Field, Rows, Stream
+from askance.data.formats.stream import Field, Rows, Stream
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 
 # --- arrays inside an archive, piece by piece ------------------------------------------------------------
@@ -87,7 +87,7 @@ class ArchiveArray:
     """One array: its shape and dtype, and its rows one piece after the other."""
 
     def __init__(self, archive: Archive, file: Any, name: str) -> None:
-        self._archive, self._file, self._place = archive, file, 0
+        self._archive, self._file, self._row = archive, file, 0
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         self.shape, is_fortran, self.dtype = read(file)
@@ -105,10 +105,10 @@ class ArchiveArray:
         if not self.shape:
             with self._archive.explaining():
                 return self._numbers(1)
-        n = min(n, self.shape[0] - self._place)
-        self._place += n
+        n = min(n, self.shape[0] - self._row)
+        self._row += n
         if self._whole is not None:
-            return self._whole[self._place - n : self._place]
+            return self._whole[self._row - n : self._row]
         with self._archive.explaining():
             return self._numbers(n * math.prod(self.shape[1:])).reshape(n, *self.shape[1:])
 
@@ -159,11 +159,11 @@ class NpzStream(Stream):
     def _take(self, n: int, first: int) -> tuple[Any, np.ndarray]:
         """The next rows as a matrix, and which of them could be read."""
 
-    def _begin_part(self, archive: Archive, place: int) -> None:
-        self._place, self._open_part = place, archive
+    def _begin_part(self, archive: Archive, file_index: int) -> None:
+        self._file_index, self._open_part = file_index, archive
         with archive.explaining():
             self._n_rows, width = self._begin(archive)
-        if place and width != self._width:
+        if file_index and width != self._width:
             raise InvalidInput(f"{archive.name!r} has {width} columns, the files before it have {self._width}.")
         self._width, self._done = width, 0
         wanted = self.options.label
@@ -185,13 +185,13 @@ class NpzStream(Stream):
         self._archive = None
 
     def _rows(self) -> Iterator[Rows]:
-        for place in range(len(self.source)):
-            if place or self._archive is None:
+        for file_index in range(len(self.source)):
+            if file_index or self._archive is None:
                 self.close()
-                archive = Archive(self.source.open_seekable(place), self.source.names[place])
-                self._begin_part(archive, place)
+                archive = Archive(self.source.open_seekable(file_index), self.source.names[file_index])
+                self._begin_part(archive, file_index)
             self._archive = None
-            most = max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, self._width)))
+            most = self._rows_per_batch(self._width)
             while self._done < self._n_rows:
                 n = min(most, self._n_rows - self._done)
                 X, good = self._take(n, self._done)
@@ -202,8 +202,7 @@ class NpzStream(Stream):
         self.close()
 
     def share_read(self) -> float | None:
-        """How much of the source was read."""
-        return (self._place + (self._done / self._n_rows if self._n_rows else 1.0)) / len(self.source)
+        return (self._file_index + (self._done / self._n_rows if self._n_rows else 1.0)) / len(self.source)
 
     def _labels(self, n: int, first: int, good: np.ndarray) -> np.ndarray | None:
         if self._y is None:
@@ -217,7 +216,7 @@ class NpzStream(Stream):
         if y.dtype.kind == "f":
             if np.isinf(y).any():
                 row = first + int(np.flatnonzero(good)[np.isinf(y).argmax()])
-                raise BadLine(self.source.names[self._place], row, None, "its label is infinite.", unit="row")
+                raise BadLine(self.source.names[self._file_index], row, None, "its label is infinite.", unit="row")
             return (
                 as_array([None if np.isnan(n) else n for n in y.tolist()], "float") if np.isnan(y).any() else y.copy()
             )
@@ -239,7 +238,7 @@ class NpzStream(Stream):
         return good
 
     def _bad_row(self, row: int, column: int, reason: str) -> BadLine:
-        return BadLine(self.source.names[self._place], row, f"column {column}", reason, unit="row")
+        return BadLine(self.source.names[self._file_index], row, f"column {column}", reason, unit="row")
 
 
 class SparseNpzStream(NpzStream):
@@ -258,7 +257,6 @@ class SparseNpzStream(NpzStream):
         return [Field(f"features counted from 0, {self._scaling.how}", "sparse"), *label]
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return {"format": "sparse arrays", **self._scaling.to_dict()}
 
     def _take_state(self, state: Mapping[str, Any]) -> None:
@@ -333,7 +331,6 @@ class DenseNpzStream(NpzStream):
         return [*(Field(name, kind) for name, kind in self._encoder.kinds.items()), *label]
 
     def state(self) -> dict[str, Any]:
-        """What was learned from the rows so far."""
         return {"format": "arrays", **self._encoder.to_dict()}
 
     def _settle(self, archive: Archive) -> None:

@@ -50,7 +50,7 @@ class Tables(NamedTuple):
 def tables() -> Tables:
     """The powers, computed once."""
     fives = np.empty((LARGEST_POWER - LEAST_POWER + 1, 2), np.uint64)
-    for place, power in enumerate(range(LEAST_POWER, LARGEST_POWER + 1)):
+    for index, power in enumerate(range(LEAST_POWER, LARGEST_POWER + 1)):
         if power < 0:
             divisor = 5**-power
             size = (divisor - 1).bit_length()
@@ -59,7 +59,7 @@ def tables() -> Tables:
             bits = 5**power
         surplus = bits.bit_length() - 128
         bits = bits >> surplus if surplus > 0 else bits << -surplus
-        fives[place] = bits >> 64, bits & (2**64 - 1)
+        fives[index] = bits >> 64, bits & (2**64 - 1)
     return Tables(10.0 ** np.arange(EXACT_TENS + 1), fives)
 
 
@@ -150,10 +150,10 @@ def nearest(mantissa: np.uint64, exponent: int, fives: np.ndarray) -> tuple[floa
         return np.inf, NUMBER
     shift = leading_zeros(mantissa)
     mantissa <<= np.uint64(shift)
-    place = exponent - LEAST_POWER
-    high, low = product(mantissa, fives[place, 0])
+    index = exponent - LEAST_POWER
+    high, low = product(mantissa, fives[index, 0])
     if (high & UNDECIDED_BITS) == UNDECIDED_BITS:
-        carry, _ = product(mantissa, fives[place, 1])
+        carry, _ = product(mantissa, fives[index, 1])
         low += carry
         if carry > low:
             high += ONE

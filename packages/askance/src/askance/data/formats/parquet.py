@@ -15,25 +15,24 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from askance.data.encoding.columns import add_table, ignored_for_good
 from askance.data.encoding.encoder import Cells
 from askance.data.encoding.kinds import (
     DATE,
     IGNORE,
     IGNORED_NAMES,
-    LARGEST,
     NUMBER,
     SAMPLE_ROWS,
     format_names,
     last_name,
-    why_not_a_number,
 )  # fmt: skip
 from askance.data.encoding.rows import FieldError, flatten
 from askance.data.encoding.table import plain
+from askance.data.formats.named_fields import RowStream
 from askance.data.formats.pieces import ParsedRows, RowGroupPiece, cut_row_groups
 from askance.data.formats.read_options import ReadOptions
-from askance.data.formats.row_stream import RowStream
 from askance.data.formats.source import Source
-from askance.data.formats.stream import BATCH_ENTRIES, Rows
+from askance.data.formats.stream import Rows
 from askance.errors import BadLine, InvalidInput
 from askance.extras import how_to_install
 
@@ -58,20 +57,20 @@ class ParquetStream(RowStream):
         self._arrow = _pyarrow()
         self._file: Any = self._open(0)
         self._schema = self._file.schema_arrow
-        self._names = self._schema.names
-        self._label = self._find_label(self._names)
+        self.names = self._schema.names
+        self._label = self._find_label(self.names)
         self._look_at_first_rows()
 
     def _find_label(self, names: Sequence[str]) -> str | None:
         if len(set(names)) < len(names):
             raise InvalidInput(f"{self.name!r} has two fields with the same name.")
-        place = self._place_of_label(names, self._state)
-        return None if place is None else names[place]
+        index = self._index_of_label(names)
+        return None if index is None else names[index]
 
-    def _open(self, place: int) -> Any:
+    def _open(self, file_index: int) -> Any:
         self.close()
-        self._place = place
-        self._open_part = self.source.open_seekable(place)
+        self._file_index = file_index
+        self._open_part = self.source.open_seekable(file_index)
         with self._explaining():
             return self._read(self._open_part)
 
@@ -87,7 +86,9 @@ class ParquetStream(RowStream):
             raise
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             reason = str(error).strip().split("\n")[0].rstrip(".")[:120] or type(error).__name__
-            raise InvalidInput(f"{self.source.names[self._place]!r} cannot be read as {self.what}: {reason}.") from None
+            raise InvalidInput(
+                f"{self.source.names[self._file_index]!r} cannot be read as {self.what}: {reason}."
+            ) from None
 
     def _restart(self) -> None:
         super()._restart()
@@ -108,10 +109,10 @@ class ParquetStream(RowStream):
             first = next(self._file.iter_batches(batch_size=SAMPLE_ROWS), None)
             rows = first.to_pylist() if first is not None else []
         if self._state is not None and self.options.frozen:
-            top = {name if name in self._names else name.split(".")[0]: k for name, k in self._features.kinds.items()}
-            self._check_fields(top, self._names)
+            top = {name if name in self.names else name.split(".")[0]: k for name, k in self._features.kinds.items()}
+            self._check_fields(top, self.names)
         elif self._state is not None and self._state.get("format") != self.format:
-            self._check_any_is_known(self._features.kinds, self._names)
+            self._check_any_is_known(self.names)
         self._keep_first_values([{name: plain(value) for name, value in row.items()} for row in rows])
         if self._label is not None:
             self.labels.settle_by_values(plain(row[self._label]) for row in rows)
@@ -129,18 +130,18 @@ class ParquetStream(RowStream):
         self._first = self._features.to_dict()
 
     def _rows(self) -> Iterator[Rows]:
-        for place in range(len(self.source)):
-            if place:
-                self._file = self._open(place)
-                self._check_schema(self._file, place)
-            most = max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, len(self._schema.names))))
+        for file_index in range(len(self.source)):
+            if file_index:
+                self._file = self._open(file_index)
+                self._check_schema(self._file, file_index)
+            most = self._rows_per_batch(len(self._schema.names))
             batches, first = self._file.iter_batches(batch_size=most), 0
             while True:
                 with self._explaining():
                     batch = next(batches, None)
                 if batch is None:
                     break
-                rows = self._play(batch, first)
+                rows = self._finish(*self._take_rows(batch, first))
                 first += batch.num_rows
                 if rows[0].shape[0]:
                     yield rows
@@ -148,102 +149,88 @@ class ParquetStream(RowStream):
 
     def pieces(self) -> Iterator[RowGroupPiece] | None:
         """Rows of a row group."""
-        paths = [self.source.stored_path(place) for place in range(len(self.source))]
+        paths = [self.source.stored_path(file_index) for file_index in range(len(self.source))]
         return None if None in paths else self._cut(paths)
 
     def _cut(self, paths: list[str]) -> Iterator[RowGroupPiece]:
-        for place, path in enumerate(paths):
-            file = self._open(place)
-            self._check_schema(file, place)
+        for file_index, path in enumerate(paths):
+            file = self._open(file_index)
+            self._check_schema(file, file_index)
             groups = file.metadata.num_row_groups
             sizes = [file.metadata.row_group(group).num_rows for group in range(groups)]
             self.close()
-            yield from cut_row_groups(place, path, sizes)
+            yield from cut_row_groups(file_index, path, sizes)
 
     def parse(self, piece: RowGroupPiece, content: Any, first_line: int = 1) -> ParsedRows:
-        """Parse some rows."""
-        self._place = piece.place
+        self._file_index = piece.file_index
         return self._finish_piece(*self._take_rows(content, piece.first_row))
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__ |= kept | {"_arrow": _pyarrow()}
 
-    def _check_schema(self, file: Any, place: int) -> None:
+    def _check_schema(self, file: Any, file_index: int) -> None:
         if not file.schema_arrow.equals(self._schema):
             raise InvalidInput(
-                f"{self.source.names[place]!r} does not have the same fields as {self.source.names[0]!r}."
+                f"{self.source.names[file_index]!r} does not have the same fields as {self.source.names[0]!r}."
             )
 
-    def _play(self, batch: Any, first: int) -> Rows:
-        return self._finish(*self._take_rows(batch, first))
-
-    def _take_rows(self, batch: Any, first: int) -> tuple[Cells, list[Any]]:
+    def _take_rows(self, batch: Any, first: int) -> tuple[Cells, np.ndarray | None]:
         """The cells and the labels of some rows, the first of which has this number in its file."""
-        kinds = self._features.kinds
-        numbers = [name for name in self._schema.names if kinds.get(name) == NUMBER and self._is_number(name)]
-        ignored = {name for name, kind in kinds.items() if kind == IGNORE and name not in self._features.evidence}
-        others = [n for n in self._schema.names if n not in numbers and n != self._label and n not in ignored]
-        table = np.empty((batch.num_rows, len(numbers)))
-        wrong: dict[int, tuple[str, str]] = {}
-        for k, name in enumerate(numbers):
-            table[:, k], is_bad = self._numbers(batch.column(name))
-            for row in np.flatnonzero(is_bad).tolist():
-                wrong.setdefault(row, (name, why_not_a_number(str(table[row, k]))))
+        kinds, names = self._features.kinds, self._schema.names
+        numbers = {
+            name: self._numbers(batch.column(name))
+            for name in names
+            if kinds.get(name) == NUMBER and self._is_number(name)
+        }
+        without = {*numbers, *ignored_for_good(self._features), self._label}
         with self._explaining():
-            rows = self._plain_rows(batch, others)
+            rows = self._plain_rows(batch, [name for name in names if name not in without])
             labels = batch.column(self._label).to_pylist() if self._label is not None else []
-        cells, kept, y = Cells(), [], []
-        for row in range(batch.num_rows):
-            try:
-                if row in wrong:
-                    raise FieldError(*wrong[row])
-                label = self._label_of(plain(labels[row])) if labels else None
-                self._add(cells, flatten({name: plain(value) for name, value in rows[row].items()}))
-            except FieldError as error:
-                file, column = self.source.names[self._place], f"field {format_names([error.field])!r}"
-                bad = BadLine(file, first + row, column, error.reason, unit="row")
-                bad.field = error.field
-                if self.options.quarantine is not None:
-                    bad.raw = _as_json(self._plain_rows(batch.slice(row, 1), self._schema.names)[0])
-                self.refuse(bad)
-                continue
-            kept.append(row)
-            y.append(label)
+        y: dict[int, Any] = {}
+
+        def row_at(row: int) -> dict[str, Any]:
+            y[row] = self._label_of(plain(labels[row])) if labels else None
+            return flatten({name: plain(value) for name, value in rows[row].items()})
+
+        def refuse(row: int, error: FieldError) -> None:
+            file, column = self.source.names[self._file_index], f"field {format_names([error.field])!r}"
+            bad = BadLine(file, first + row, column, error.reason, unit="row")
+            bad.field = error.field
+            if self.options.quarantine is not None:
+                bad.raw = _as_json(self._plain_rows(batch.slice(row, 1), names)[0])
+            self.refuse(bad)
+
+        cells = Cells()
+        added = add_table(self._features, cells, batch.num_rows, numbers, row_at, refuse, self.options.frozen)
         if self.origins is not None and self.origins.id_field is not None:
             with self._explaining():
                 ids = batch.column(self.origins.id_field).to_pylist()
-            self.origins.add(self._place, (), [plain(ids[row]) for row in kept])
+            self.origins.add(self._file_index, (), [plain(ids[row]) for row in added])
         if self.options.keep_rows:
-            whole = self._plain_rows(batch, [name for name in self._schema.names if name != self._label])
-            self._kept_rows += [flatten({name: plain(v) for name, v in whole[row].items()}) for row in kept]
-        slots = np.array([self._features.encoder.slots[name] for name in numbers], np.int64)
-        if numbers:
-            cells.add_numbers(0, slots, table[kept])
-            for name, present in zip(numbers, (~np.isnan(table[kept])).sum(axis=0).tolist(), strict=True):
-                self._features.count_numbers(name, present)
-        return cells, y
+            whole = self._plain_rows(batch, [name for name in names if name != self._label])
+            self._kept_rows += [flatten({name: plain(v) for name, v in whole[row].items()}) for row in added]
+        return cells, self._label_array([y[row] for row in added])
 
     def _plain_rows(self, batch: Any, names: list[str]) -> list[dict[str, Any]]:
         """Some fields of the rows; Python's times have no nanoseconds."""
         if not names:
             return [{} for _ in range(batch.num_rows)]
         columns = [batch.column(name) for name in names]
-        for place, column in enumerate(columns):
+        for k, column in enumerate(columns):
             if self._arrow.types.is_timestamp(column.type) and column.type.unit == "ns":
-                columns[place] = column.cast(self._arrow.timestamp("us", column.type.tz), safe=False)
+                columns[k] = column.cast(self._arrow.timestamp("us", column.type.tz), safe=False)
         rows: list[dict[str, Any]] = self._arrow.RecordBatch.from_arrays(columns, names).to_pylist()
         return rows
 
-    def _numbers(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        """A column as float64, NaN where it is missing, and which values cannot be learned from."""
+    def _numbers(self, column: Any) -> np.ndarray:
+        """A column as float64, NaN where it is missing."""
         arrow = self._arrow
         with self._explaining():
             if arrow.types.is_temporal(column.type):
                 whole = arrow.int32() if column.type.bit_width == 32 else arrow.int64()
                 column = column.cast(whole)
             values = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
-        values = self.missing.blank(values)
-        return values, np.abs(values) > LARGEST
+        return self.missing.blank(values)
 
 
 class FeatherStream(ParquetStream):
@@ -270,8 +257,8 @@ class ArrowFile:
         """All rows, so many at a time; only the last batch has fewer."""
         waiting: list[Any] = []
         n_rows = 0
-        for place in range(self._reader.num_record_batches):
-            batch = self._reader.get_batch(place)
+        for number in range(self._reader.num_record_batches):
+            batch = self._reader.get_batch(number)
             while n_rows + batch.num_rows >= batch_size:
                 taken = batch_size - n_rows
                 yield self._join([*waiting, batch.slice(0, taken)])

@@ -35,7 +35,7 @@ class ParsedRows(NamedTuple):
     y: np.ndarray | None
     times: np.ndarray | None
     lines: np.ndarray
-    """The line of each row, from 1 in the piece, if that is to be told."""
+    """The line of each row, from 1 in the piece, with ``origins=True``."""
     ids: list[Any]
     n_lines: int
     """How many lines the piece has."""
@@ -44,7 +44,7 @@ class ParsedRows(NamedTuple):
 class TextPiece(NamedTuple):
     """Some whole lines of a file: where they are, or themselves if the file is compressed or converted."""
 
-    place: int
+    file_index: int
     path: str
     start: int
     stop: int
@@ -64,7 +64,7 @@ class TextPiece(NamedTuple):
 class RowGroupPiece(NamedTuple):
     """Some rows of a row group of a Parquet file."""
 
-    place: int
+    file_index: int
     path: str
     start: int
     """The first row in the group."""
@@ -100,7 +100,7 @@ def _open(path: str) -> Any:
 # --- cutting ---------------------------------------------------------------------------------------------
 
 
-def cut_lines(place: int, path: str, start: int, size: int) -> Iterator[TextPiece]:
+def cut_lines(file_index: int, path: str, start: int, size: int) -> Iterator[TextPiece]:
     """The lines of a file from ``start`` on, in pieces that end with a newline; a longer line makes a longer piece."""
     with _open(path) as file:
         while start < size:
@@ -113,11 +113,11 @@ def cut_lines(place: int, path: str, start: int, size: int) -> Iterator[TextPiec
                 if found >= 0 or not some:
                     break
             stop = min(stop, size)
-            yield TextPiece(place, path, start, stop)
+            yield TextPiece(file_index, path, start, stop)
             start = stop
 
 
-def cut_input(place: int, part: Input) -> Iterator[TextPiece]:
+def cut_input(file_index: int, part: Input) -> Iterator[TextPiece]:
     """The lines of a file that is decompressed, or converted, as it is read."""
     rest: list[bytes] = []
     start, is_first = 0, True
@@ -126,32 +126,19 @@ def cut_input(place: int, part: Input) -> Iterator[TextPiece]:
         end = more.rfind(b"\n") + 1
         if end:
             content = b"".join([*rest, more[:end]])
-            yield TextPiece(place, part.name, start, start + len(content), content)
+            yield TextPiece(file_index, part.name, start, start + len(content), content)
             start, rest = start + len(content), []
         rest.append(more[end:])
     if content := b"".join(rest):
-        yield TextPiece(place, part.name, start, start + len(content), content)
+        yield TextPiece(file_index, part.name, start, start + len(content), content)
 
 
-class FilePart:
-    """A file from some place on, as a ``Buffer`` reads it."""
-
-    unit = "line"
-
-    def __init__(self, file: Any, name: str) -> None:
-        self._file, self.name = file, name
-
-    def readinto(self, room: memoryview) -> int:
-        """Read what is there into ``room``; 0 at the end."""
-        return int(self._file.readinto(room))
-
-
-def cut_row_groups(place: int, path: str, sizes: list[int]) -> Iterator[RowGroupPiece]:
+def cut_row_groups(file_index: int, path: str, sizes: list[int]) -> Iterator[RowGroupPiece]:
     """The rows of a Parquet file whose row groups have these sizes."""
     before = 0
     for group, size in enumerate(sizes):
         for start in range(0, size, PIECE_ROWS):
-            yield RowGroupPiece(place, path, start, min(start + PIECE_ROWS, size), group, before + start)
+            yield RowGroupPiece(file_index, path, start, min(start + PIECE_ROWS, size), group, before + start)
         before += size
 
 

@@ -1,9 +1,9 @@
-"""Bad lines kept in a file that can be played again.
+"""Bad lines kept in a file that can be read again as a stream.
 
 Its first line says what the others are lines of, ``{"askance": "quarantine", "format": "csv", ...}``. Each bad line is
-then an object: the ``file`` and the ``line`` it stood in, the ``field`` it is bad at, where that is known, the
-``reason``, and, as text, the line itself, ``raw``. Whoever opens such a file reads the lines that are in it. Bytes that
-are no UTF-8 become halves of surrogate pairs, and are bytes again when the file is read.
+then an object: its ``file`` and ``line``, the ``field`` it is bad at, where that is known, the ``reason``, and the line
+itself as text, ``raw``. Opened as a stream, such a file gives these lines. Bytes that are no UTF-8 become halves of
+surrogate pairs, and are bytes again when the file is read.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from askance.atomic import atomic_write
+from askance.data.formats.buffer import Buffer
 from askance.data.formats.source import Converted, Input, Source
 from askance.errors import BadLine, InvalidInput
 
 MARK = {"askance": "quarantine"}
 LONGEST_HEAD = 1 << 22
-PIECE = 1 << 16
 
 
 class Keeper:
@@ -33,7 +33,7 @@ class Keeper:
             self._write({**MARK, **head})
 
     def add(self, file: str, line: int, field: str | None, reason: str, raw: bytes | None) -> None:
-        """Keep a line; at once, for whoever reads along."""
+        """Write a line at once, so that others can follow the file."""
         text = None if raw is None else text_of(raw)
         self._write({"file": file, "line": line, "field": field, "reason": reason, "raw": text})
 
@@ -111,7 +111,9 @@ class KeptLines(Converted):
 
 def _kept_lines(part: Input) -> Iterator[bytes]:
     """The names of the columns, if the first line has them, and the lines that were kept."""
-    for number, line in enumerate(_lines(part), 1):
+    for number, line in Buffer(part).lines():
+        if isinstance(line, BadLine):
+            raise line
         if number == 1:
             names = (read_head(line) or {}).get("names")
             if names:
@@ -120,15 +122,6 @@ def _kept_lines(part: Input) -> Iterator[bytes]:
             raw = raw_of(line, part.name, number)
             if raw:
                 yield raw + b"\n"
-
-
-def _lines(part: Input) -> Iterator[bytes]:
-    rest = b""
-    while piece := part.read(PIECE):
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from lines
-    if rest:
-        yield rest
 
 
 def unwrap(source: Source) -> KeptLines | None:

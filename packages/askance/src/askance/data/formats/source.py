@@ -1,7 +1,7 @@
 """Where the bytes come from: a file, a folder of files, or the standard input, compressed or not.
 
-What a file is compressed with is told by its first bytes, whatever it is called. Nothing is ever held in memory but
-the piece in hand; only formats that must be read from the end (``.npz``, Parquet) are copied to a temporary file when
+The first bytes of a file show how it is compressed; its name does not count. Memory holds the piece in hand and no
+more; only formats that must be read from the end (``.npz``, Parquet) are copied to a temporary file when
 they come compressed or through a pipe.
 """
 
@@ -61,7 +61,7 @@ class Input:
         self.name = name
         self._size = size
         self._inner = inner  # what it is made from, by a conversion
-        self._peeked, self._place = b"", 0
+        self._peeked, self._position = b"", 0
         start = b""
         while len(start) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(start))):
             start += _check(more)  # a pipe may hand out a byte at a time
@@ -84,20 +84,20 @@ class Input:
     def peek(self, n_lines: int, most: int) -> bytes:
         """The first lines, or bytes, which will be read again."""
         room = bytearray(1 << 14)
-        self._place = len(self._peeked)  # on from where a peek before this one has ended
+        self._position = len(self._peeked)  # on from where a peek before this one has ended
         with memoryview(room) as view:
             while len(self._peeked) < most and self._peeked.count(b"\n") < n_lines and (got := self.readinto(view)):
                 self._peeked += view[:got].tobytes()
-                self._place = len(self._peeked)
-        self._place = 0
+                self._position = len(self._peeked)
+        self._position = 0
         return self._peeked[:most]
 
     def readinto(self, room: memoryview) -> int:
         """Read what is there into ``room``; 0 at the end."""
-        if self._place < len(self._peeked):
-            piece = self._peeked[self._place : self._place + len(room)]
+        if self._position < len(self._peeked):
+            piece = self._peeked[self._position : self._position + len(room)]
             room[: len(piece)] = piece
-            self._place += len(piece)
+            self._position += len(piece)
             return len(piece)
         with self._explaining():
             got = self._bytes.readinto1(room) if hasattr(self._bytes, "readinto1") else self._bytes.readinto(room)
@@ -141,7 +141,7 @@ class _Bytes(io.RawIOBase):
 
     def __init__(self, raw: BinaryIO, start: bytes, owned: bool) -> None:
         self._raw, self._start, self._owned = raw, start, owned
-        self._place = 0
+        self._position = 0
 
     def readable(self) -> bool:
         return True
@@ -154,11 +154,11 @@ class _Bytes(io.RawIOBase):
             # read1 gives what a pipe has now instead of waiting for more
             got = _check(self._raw.read1(len(room)) if hasattr(self._raw, "read1") else self._raw.read(len(room)))
         room[: len(got)] = got
-        self._place += len(got)
+        self._position += len(got)
         return len(got)
 
     def tell(self) -> int:
-        return self._place
+        return self._position
 
     def close(self) -> None:
         if not self.closed:
@@ -174,12 +174,12 @@ def _check(piece: Any) -> bytes:
 
 
 class Source:
-    """The files to be played, in order.
+    """The files to be read, in order.
 
     Parameters
     ----------
     source : str, path, list of paths, or object with ``read``
-        A file; a folder, whose files are played in the order of their names (hidden ones are left out); several of
+        A file; a folder, whose files are read in the order of their names (hidden ones are left out); several of
         both, in their order; ``"-"``, the standard input; or an object opened in binary mode.
     """
 
@@ -215,14 +215,17 @@ class Source:
         """Whether it can be opened more than once."""
         return self._object is None
 
-    def open(self, place: int) -> Input:
+    def open(self, index: int) -> Input:
         """The bytes of one of the files."""
-        if self._peeked_part is not None and place == 0:
+        if self._peeked_part is not None and index == 0:
             part, self._peeked_part = self._peeked_part, None
             return part
+        return self._open(index)
+
+    def _open(self, index: int) -> Input:
         if self._object is None:
-            path = self.paths[place]
-            return Input(path.open("rb", buffering=0), self.names[place], path.stat().st_size)
+            path = self.paths[index]
+            return Input(path.open("rb", buffering=0), self.names[index], path.stat().st_size)
         if self._taken:
             raise InvalidInput(f"{self.name!r} can be played only once; write it to a file to play it again.")
         self._taken = True
@@ -234,24 +237,24 @@ class Source:
             self._peeked_part = self.open(0)
         return self._peeked_part.peek(n_lines, most)
 
-    def size_of(self, place: int) -> int:
+    def size_of(self, index: int) -> int:
         """The size of one of the files, in bytes; 0 if it is not known."""
-        return self.paths[place].stat().st_size if self._object is None else 0
+        return self.paths[index].stat().st_size if self._object is None else 0
 
-    def stored_path(self, place: int) -> str | None:
+    def stored_path(self, index: int) -> str | None:
         """The path of one of the files, if its bytes are those that are read; None for what is converted."""
         if self._object is not None:
             return None
-        part = self.open(place)
+        part = self.open(index)
         part.close()
-        return str(self.paths[place].absolute()) if part.is_stored else None
+        return str(self.paths[index].absolute()) if part.is_stored else None
 
-    def open_seekable(self, place: int) -> BinaryIO:
+    def open_seekable(self, index: int) -> BinaryIO:
         """The bytes of one of the files as an object that can be read from any place."""
-        part = self.open(place)
+        part = self.open(index)
         if self._object is None and part.compression is None:
             part.close()
-            return self.paths[place].open("rb")
+            return self.paths[index].open("rb")
         copy = tempfile.TemporaryFile(prefix="askance-")  # noqa: SIM115
         try:
             while piece := part.read(1 << 20):
@@ -270,17 +273,7 @@ Conversion = Callable[[Input], Iterator[bytes] | None]
 
 
 class Converted(Source):
-    """The files of another source, each converted while it is read.
-
-    Parameters
-    ----------
-    inner : Source
-        The files as they are.
-    convert : function
-        What is done to each.
-    unit : str, default "line"
-        What a line of a converted file is called in an error.
-    """
+    """The files of another source, each converted while it is read; ``unit`` is what errors call a line of them."""
 
     def __init__(self, inner: Source, convert: Conversion, unit: str = "line") -> None:
         self._inner, self._convert, self._unit = inner, convert, unit
@@ -289,12 +282,8 @@ class Converted(Source):
         self._object = inner._object
         self.paths = getattr(inner, "paths", [])
 
-    def open(self, place: int) -> Input:
-        """The bytes of one of the files, converted."""
-        if self._peeked_part is not None and place == 0:
-            part, self._peeked_part = self._peeked_part, None
-            return part
-        part = self._inner.open(place)
+    def _open(self, index: int) -> Input:
+        part = self._inner.open(index)
         pieces = self._convert(part)
         if pieces is None:
             return part
@@ -331,7 +320,7 @@ class _Pieces(io.RawIOBase):
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a file has no content, so that it does not tell what the files of its folder look like."""
+    """Whether a file has no content, so that it does not show what the files of its folder look like."""
     return path.stat().st_size == 0
 
 

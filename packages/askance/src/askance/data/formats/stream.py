@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property
@@ -12,28 +12,31 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from askance.data.encoding.kinds import IGNORE, IGNORED_NAMES, TIME, find_label, format_names
+from askance.data.encoding.data_warnings import FirstEvents, find_warnings
+from askance.data.encoding.kinds import IGNORE, TIME, format_names
 from askance.data.formats.buffer import Buffer
 from askance.data.formats.labels import Labels
 from askance.data.formats.pieces import CopiedSource, ParsedRows, TextPiece, cut_input, cut_lines
 from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Input, Source
-from askance.errors import BadLine, InvalidInput, InvalidParameter
+from askance.errors import BadLine, InvalidInput
 
 BATCH_ENTRIES = 1 << 21  # non-zeros after which a batch ends, however few its rows: long rows take constant memory, too
 SHOWN_BAD_LINES = 5
-NOT_COPIED = {"_open_part", "_buffer", "_keeper", "_kept_earlier", "_file", "_arrow", "first_values", "source"}
+NOT_COPIED = {
+    "_open_part",
+    "_buffer",
+    "_lines",
+    "_keeper",
+    "_kept_earlier",
+    "_file",
+    "_arrow",
+    "first_values",
+    "source",
+}
 """What a copy of a stream for another process does without."""
-WITH_NAMES = {"table", "rows", "parquet"}
-"""The formats of rows with named fields, which an encoder reads alike."""
-
-
-def names_in(state: Mapping[str, Any]) -> list[str]:
-    """The fields that a model knows, by its state; none where that is damaged, which is told when it is taken."""
-    try:
-        return [str(name) for name, _ in state.get("fields", ())]
-    except (TypeError, ValueError):
-        return []
+FORMATS_WITH_NAMES = {"table", "rows", "parquet"}
+"""The formats of rows with named fields, which an encoder reads alike; as they are called in a model."""
 
 
 class Batch(NamedTuple):
@@ -46,7 +49,7 @@ class Batch(NamedTuple):
     first_row: int
     """The number of the first row in the stream, from 0."""
     times: np.ndarray | None = None
-    """When each row came, in seconds, where a field of the kind ``time`` tells."""
+    """When each row came, in seconds, if there is a field of the kind ``time``."""
     origins: Mapping[str, np.ndarray] = {}
     """Where each row comes from, with ``origins=True``: ``file`` (of a folder), ``line`` and ``id``, if it has them."""
     rows: Sequence[Mapping[str, Any]] = ()
@@ -74,7 +77,7 @@ class Field(NamedTuple):
 
 
 class Stream(ABC):
-    """Rows of one format. Iterate over it for batches; files can be played again, pipes only once.
+    """Rows of one format. Iterate over it for batches; files can be read again, pipes only once.
 
     Attributes
     ----------
@@ -83,7 +86,7 @@ class Stream(ABC):
     fields : list of Field
         What the fields are.
     rows_read : int
-        How many rows were handed out since playing began.
+        How many rows were handed out since reading began.
     bad_lines : int
         How many lines were left out (with ``skip_bad_lines``).
     bad_line_examples : list of str
@@ -101,7 +104,9 @@ class Stream(ABC):
     _share_of_pieces: float | None = None
     _kept_earlier: str | None = None
     has_lines: ClassVar[bool] = False
-    """Whether a row is told by its line."""
+    """Whether rows have line numbers."""
+    rows_are_lines: ClassVar[bool] = False
+    """Whether files can be cut into pieces at every line end."""
     parses_without_lock: ClassVar[bool] = False
     """Whether threads can parse pieces side by side: compiled code does, Python does not."""
 
@@ -123,7 +128,7 @@ class Stream(ABC):
         self.bad_lines = 0
         self.bad_line_examples: list[str] = []
         self.first_values: dict[str, list[Any]] = {}
-        self._place = -1
+        self._file_index = -1
         self._has_begun = False
         self._open_part: Any = None
         self._kept_rows: list[Mapping[str, Any]] = []
@@ -149,9 +154,14 @@ class Stream(ABC):
         """What was learned from the rows so far, for ``open_stream(..., state=)``: JSON and arrays."""
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
+    def promoted(self) -> list[tuple[str, str, str]]:
         """The fields that got a wider kind while they were read, each with the kind before and the kind after."""
         return []
+
+    @property
+    def widened(self) -> list[tuple[str, str, str]]:
+        """Another name of ``promoted``."""
+        return self.promoted
 
     @property
     def warnings(self) -> list[str]:
@@ -170,7 +180,8 @@ class Stream(ABC):
 
     def pieces(self) -> Iterator[Any] | None:
         """The pieces that the files are cut into; None if they cannot be."""
-        return None
+        can_be_cut = self.rows_are_lines and self.source.can_be_read_again
+        return self._cut_lines() if can_be_cut else None
 
     def parse(self, piece: Any, content: Any, first_line: int = 1) -> ParsedRows:
         """Parse a piece with the fields as they are, or let it change them; its numbers are not scaled yet."""
@@ -184,37 +195,31 @@ class Stream(ABC):
         """``state`` without the statistics that every row moves, and that ``parse`` does not read."""
         return {name: value for name, value in self.state().items() if name not in ("scaling", "width")}
 
-    def finish_piece(self, place: int, parsed: ParsedRows, lines_before: int) -> Rows:
+    def finish_piece(self, file_index: int, parsed: ParsedRows, lines_before: int) -> Rows:
         """The rows of the next piece, which was parsed here or elsewhere, with ``lines_before`` it in its file."""
         if self.origins is not None:
-            self.origins.add(place, parsed.lines + lines_before, parsed.ids)
+            self.origins.add(file_index, parsed.lines + lines_before, parsed.ids)
         return self.scale(parsed.rows), parsed.y, parsed.times
 
-    def _cut_lines(self) -> Iterator[TextPiece] | None:
-        """Pieces of files whose every line end ends a row."""
-        if not self.source.can_be_read_again:
-            return None
-        return self._pieces_of_lines()
-
-    def _pieces_of_lines(self) -> Iterator[TextPiece]:
-        for place in range(len(self.source)):
-            path = self.source.stored_path(place)
+    def _cut_lines(self) -> Iterator[TextPiece]:
+        for file_index in range(len(self.source)):
+            path = self.source.stored_path(file_index)
             if path is not None:
-                start = self._open_text(place).offset
+                start = self._open_text(file_index).offset
                 self.close()
-                yield from cut_lines(place, path, start, os.path.getsize(path))
+                yield from cut_lines(file_index, path, start, os.path.getsize(path))
             else:
-                with closing(self.source.open(place)) as part:
-                    yield from cut_input(place, part)
+                with closing(self.source.open(file_index)) as part:
+                    yield from cut_input(file_index, part)
 
     def note_share(self, share: float) -> None:
-        """How much of the source was played, from 0 to 1, where that is not told by the file that is open."""
+        """Set how much of the source was read, from 0 to 1, where the open file does not show it."""
         self._share_of_pieces = share
 
-    def _hold(self, content: bytes, place: int, first_line: int) -> Buffer:
+    def _hold(self, content: bytes, file_index: int, first_line: int) -> Buffer:
         """Some lines of one of the files."""
-        buffer = Buffer.of(content, self.source.names[place], self.unit)
-        buffer.line, self._place, self._buffer = first_line, place, buffer
+        buffer = Buffer.of(content, self.source.names[file_index], self.unit)
+        buffer.line, self._file_index, self._buffer = first_line, file_index, buffer
         return buffer
 
     def _take_origins(self, first_line: int) -> tuple[np.ndarray, list[Any]]:
@@ -238,10 +243,10 @@ class Stream(ABC):
     # --- what all have in common -------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.play_rows(self._rows)
+        return self.batches_of(self._rows)
 
-    def play_rows(self, rows_of: Callable[[], Iterator[Rows]]) -> Iterator[Batch]:
-        """Begin, and hand out the rows that the function gives, in batches."""
+    def batches_of(self, rows_of: Callable[[], Iterator[Rows]]) -> Iterator[Batch]:
+        """Start over, and hand out the rows that a function gives as batches."""
         self._share_of_pieces = None
         if self._has_begun:
             self.close()
@@ -292,16 +297,28 @@ class Stream(ABC):
             self._open_part.close()
             self._open_part = None
 
-    def _open_text(self, place: int) -> Buffer:
+    def _open_text(self, file_index: int) -> Buffer:
         """Go on with one of the files, read as lines."""
         self.close()
-        self._place, self._open_part = place, self.source.open(place)
+        self._file_index, self._open_part = file_index, self.source.open(file_index)
         return Buffer(self._open_part)
+
+    def _open_each_text(self) -> Iterator[Buffer]:
+        """The files one after the other, read as lines; the first one is open already."""
+        for file_index in range(len(self.source)):
+            if file_index:
+                self._buffer = self._open_text(file_index)
+            yield self._buffer
+        self.close()
 
     @cached_property
     def origins(self) -> Origins | None:
-        """Where rows come from, if that is to be told."""
+        """Where rows come from, with ``origins=True``."""
         return Origins(self.source.names, self.has_lines, self._id_field()) if self.options.origins else None
+
+    def _rows_per_batch(self, width: int) -> int:
+        """How many rows of so many numbers a batch may have so that its memory stays small."""
+        return max(1, min(self.options.batch_rows, BATCH_ENTRIES // max(1, width)))
 
     def share_read(self) -> float | None:
         """How much of the source was read, from 0 to 1, for a progress bar; None where that cannot be known."""
@@ -311,73 +328,13 @@ class Stream(ABC):
         inside = part.share_read() if isinstance(part, Input) else None
         if inside is None:
             return 1.0 if part is None and self._has_begun else None
-        return (self._place + inside) / len(self.source)
-
-    def _place_of_label(self, names: Sequence[str], state: Mapping[str, Any] | None, advice: str = "") -> int | None:
-        """Which field of a table is the label: the one that was named, that the model knows, or that looks like it."""
-        wanted = self.options.label
-        if wanted is False:
-            return None
-        if wanted is None and state is not None:
-            wanted = state.get("label") if state.get("label") in names else self._label_beside(names, state)
-        if wanted is None and self.options.frozen:
-            return None
-        if isinstance(wanted, str):
-            if wanted not in names:
-                raise InvalidParameter(
-                    f"{self.name!r} has no field {wanted!r} to be the label; there are: {format_names(names)}."
-                )
-            return names.index(wanted)
-        if wanted is not None:
-            if not -len(names) <= wanted < len(names):
-                raise InvalidParameter(f"there is no field number {wanted} in {self.name!r}, which has {len(names)}.")
-            return wanted % len(names)
-        if len(names) < 2:
-            only = (
-                f"a single field, {format_names(names)!r}, which leaves none beside the label" if names else "no fields"
-            )
-            raise InvalidInput(f"{self.name!r} has {only}{advice or '.'}")
-        usual = find_label(names) or names[-1]
-        if state is not None and usual in names_in(state):
-            raise InvalidInput(
-                f"{self.name!r} has no label: {usual!r} is a field that the model learns from; 'askance predict' takes "
-                "such files, or name the field with --label."
-            )
-        return names.index(usual)
-
-    def _label_beside(self, names: Sequence[str], state: Mapping[str, Any]) -> str | None:
-        """The label for a model that does not say what it is called, as one saved in Python: a field that it does not
-        know, with the name of a label, or the only one; to look at rows, none but the former."""
-        if state.get("label") is not None:
-            return None
-        known = set(names_in(state))
-        unknown = [name for name in names if name not in known]
-        only = unknown[0] if len(unknown) == 1 and not self.options.frozen else None
-        return find_label(unknown) or only
+        return (self._file_index + inside) / len(self.source)
 
     def _check_format(self, state: Mapping[str, Any], own: str, what: str) -> None:
         """Refuse a model of another format, unless the rows of both have named fields."""
         trained = state.get("format")
-        if trained != own and not {trained, own} <= WITH_NAMES:
+        if trained != own and not {trained, own} <= FORMATS_WITH_NAMES:
             raise InvalidInput(f"the model was trained on {trained!r} data, but {self.name!r} {what}.")
-
-    def _check_any_is_known(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
-        """Refuse rows of which the model knows no field."""
-        if kinds.keys().isdisjoint(names):
-            raise InvalidInput(
-                f"the first rows of {self.name!r} have the fields {format_names(names)}, none of which is a field of "
-                f"the model; it knows {format_names(kinds)}."
-            )
-
-    def _check_fields(self, kinds: Mapping[str, str], names: Collection[str]) -> None:
-        """Refuse a table without some of the fields that the model learned from."""
-        missing = [name for name, kind in kinds.items() if kind not in (IGNORE, TIME) and name not in names]
-        if missing:
-            fields = "field" if len(missing) == 1 else "fields"
-            raise InvalidInput(
-                f"{self.name!r} does not have the {fields} {format_names(missing)}, which the model learned from; it "
-                f"has: {format_names(names)}."
-            )
 
     def refuse(self, error: BadLine) -> None:
         """Raise the error, or count the line, and keep it, where bad ones are to be left out."""
@@ -390,30 +347,30 @@ class Stream(ABC):
             self.bad_line_examples.append(str(error))
 
 
+def warnings_of(stream: Stream) -> list[str]:
+    """What a user should know of the data of a stream before trusting what is learned from them."""
+    label = next((field.name for field in stream.fields if field.kind == "label"), None)
+    found = find_warnings(
+        FirstEvents(
+            kinds={field.name: field.kind for field in stream.fields if field.kind != "label"},
+            values=stream.first_values,
+            labels=stream.first_values.get(label, []) if label is not None else [],
+            missing=stream.missing,
+            missing_labels=stream.labels.is_missing,
+            giving=lambda name, kind: f"--field {name}={kind}",
+        )
+    )
+    return found + stream.warnings
+
+
 # --- where rows come from --------------------------------------------------------------------------------
 
 FILE, LINE, ID = "file", "line", "id"
 
 
-def find_id(names: Sequence[str]) -> str | None:
-    """The field that is called as an id usually is."""
-    return next((name for name in names if name.strip().lower() in IGNORED_NAMES), None)
-
-
 class Origins:
-    """Gathers, for the rows of a batch, in order, where each comes from.
+    """Gathers where the rows of a batch come from: the file if there are several, the line, and the field with the id.
 
-    Parameters
-    ----------
-    files : sequence of str
-        The files of the source; a row's file is told where there are several.
-    has_lines : bool
-        Whether rows stand in lines.
-    id_field : str, optional
-        The field with the id of a row.
-
-    Examples
-    --------
     >>> origins = Origins(["mail.csv"], has_lines=True, id_field="id")
     >>> origins.add(0, [2, 3], ["m1", None])
     >>> origins.take()
@@ -423,12 +380,12 @@ class Origins:
     def __init__(self, files: Sequence[str], has_lines: bool, id_field: str | None) -> None:
         self._files = list(files)
         self.id_field = id_field
-        tells = {
+        is_there = {
             FILE: len(files) > 1 and (has_lines or id_field is not None),
             LINE: has_lines,
             ID: id_field is not None,
         }
-        self.names = tuple(name for name, is_told in tells.items() if is_told)
+        self.names = tuple(name for name, wanted in is_there.items() if wanted)
         """The columns there are, in order."""
         self.forget()
 
@@ -438,9 +395,9 @@ class Origins:
         self._lines: list[np.ndarray] = []
         self._ids: list[Any] = []
 
-    def add(self, place: int, lines: Sequence[int] | np.ndarray, ids: Sequence[Any]) -> None:
-        """Some more rows, of the file at this place."""
-        self._counts.append((place, max(len(lines), len(ids))))
+    def add(self, file_index: int, lines: Sequence[int] | np.ndarray, ids: Sequence[Any]) -> None:
+        """Some more rows, of the file with this index."""
+        self._counts.append((file_index, max(len(lines), len(ids))))
         self._lines.append(np.asarray(lines, np.int64))
         self._ids += ids
 
@@ -458,7 +415,8 @@ class Origins:
         ids[:] = self._ids
         columns = {
             FILE: np.repeat(
-                np.array([self._files[place] for place, _ in self._counts], object), [n for _, n in self._counts]
+                np.array([self._files[file_index] for file_index, _ in self._counts], object),
+                [n for _, n in self._counts],
             ),
             LINE: np.concatenate([np.zeros(0, np.int64), *self._lines]),
             ID: ids,

@@ -13,7 +13,9 @@ which leaves a good linear model with about 2 mistakes in a hundred messages.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,205 +28,9 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice")
 
-WORDS = {
-    "who": """
-        grandma | your sister | my brother | our landlady | the plumber | Uncle Pip | the cat sitter
-        the new intern | Cousin Dot | the librarian | my dentist | the beekeeper | our neighbour
-        the conductor | the goalkeeper | the lighthouse keeper
-    """,
-    "day": """
-        Monday | Tuesday | Wednesday | Thursday | Friday | Saturday | Sunday | tomorrow | next week
-        the 14th
-    """,
-    "past": """
-        yesterday | this morning | last night | last week | last Monday | last Tuesday | last Friday
-        the other day
-    """,
-    "time": """
-        at 7 | at half past five | at noon | after work | before lunch | at 9 sharp | around 8 | at sunrise
-        at tea time
-    """,
-    "place": """
-        the station | the old bakery | our place | the library | the harbour | the office | the park
-        platform 4 | the swimming pool | the corner shop | the town hall | the cinema | the observatory
-    """,
-    "food": """
-        lasagne | pancakes | lentil soup | a mountain of dumplings | the good bread | rhubarb cake
-        two pizzas | curry | potato salad | mushroom risotto | oat milk | a dozen eggs | plum jam
-    """,
-    "animal": """
-        cat | dog | hamster | parrot | goat | tortoise | hedgehog | rabbit | llama
-    """,
-    "mood": """
-        happy | a bit tired | very proud | mildly confused | starving | ready | stuck in traffic | fine now
-    """,
-    "tool": """
-        drill | ladder | bike pump | blue suitcase | tent | big pot | sewing machine | charger
-        folding chair | spare key
-    """,
-    "team": """
-        the under twelves | our side | the chess club | the pub quiz team | the rowing crew
-        the knitting circle
-    """,
-    "code": """
-        the parser | the build | the login page | the report | the nightly job | the test suite
-        the old printer
-    """,
-    "prize": """
-        cruise | sports car | golden toaster | shopping spree | tropical island | diamond watch | new phone
-        hot tub
-    """,
-    "money": """
-        $500 | $5000 | $1000000 | 10000 coins | 999 euros | a fortune | real cash | a pot of gold
-    """,
-    "urge": """
-        now | today only | before midnight | within 24 hours | immediately | while stocks last | this minute
-        at once
-    """,
-    "link": """
-        moon-prizes.example | win-big.example | secure-login.example | miracle-shop.example
-        coin-rocket.example | parcel-desk.example | lucky-loans.example
-    """,
-    "cure": """
-        miracle beans | moonlight tea | the slimming sock | unicorn collagen | the snoring crystal
-        magnetic insoles
-    """,
-    "coin": """
-        MoonCheese coin | TurtleCoin | CloudToken | BananaCash | RocketBond
-    """,
-    "bank": """
-        your bank | the tax office | your mail provider | the parcel service | your streaming service
-    """,
-}
-
-# Sentences by topic, frequent topics first. A {gap} is filled from WORDS.
-EVERYDAY = {
-    "plans": """
-        are you free {day} {time}? | meet me at {place} {time} | {who} will join us {day}
-        shall we call {who} {time}? | I will be at {place} {day} | can we move it to {day}?
-        see you {day} then | running late, start without me | do not forget {who} {day}
-        it is today, not {day}
-    """,
-    "food": """
-        I made {food} | can you bring {food} {day}? | {who} finished {food} again | we are out of {food}
-        we still have {food} in the fridge | the recipe needs {food} and patience
-        free {food} at {place} {time}!
-    """,
-    "home": """
-        the {animal} is on the roof again | {who} borrowed the {tool} | where did you put the {tool}?
-        the boiler makes that noise | please water the plants {day} | the {animal} opened your parcel, sorry
-        the warranty for the {tool} is in the drawer
-    """,
-    "work": """
-        {code} is broken since {past} | can you review my change to {code}?
-        the meeting about {code} is {day} {time} | notes from the call are on the wiki
-        I fixed {code}, please check your account on the test machine | the invoice for {code} is attached
-        who locked {code}? | please confirm the date for {code}
-    """,
-    "sport": """
-        {team} won {past}! | {team} need a goalkeeper {day} | training is at {place} {time}
-        what a match, we lost but I am {mood} | the cup final is {day}, get cheap tickets now
-        new watch, same slow runner
-    """,
-    "family": """
-        regards from {who} | {who} is {mood} | happy birthday to {who}! | how was the exam? {who} asked
-        {who} sends love and {food} | I found the photos of the {animal}
-        dear me, {who} is getting married {day}
-    """,
-    "travel": """
-        my train leaves from {place} {day} | the flight is delayed, I am {mood} | did you pack the {tool}?
-        we booked the cabin for {day} | the ferry is free for the {animal} | I won the window seat
-    """,
-    "school": """
-        {who} needs the form signed {day} | the school play is {day} {time}
-        homework: draw a {animal} and a {tool} | the teacher praised {who}, I am {mood}
-        I lost the password for the school page
-    """,
-    "music": """
-        band practice {day} at {place} | {who} broke a string on the loud song
-        the choir sings at {place} {day} | the encore was {who} with a {tool}
-    """,
-    "garden": """
-        the tomatoes won a prize at {place} | the {animal} dug up the tulips | the compost comes {day}
-        the beans climb like a {animal}
-    """,
-    "health": """
-        the doctor moved us to {day} {time} | {who} has a cold but is {mood}
-        your pills are at the pharmacy near {place} | I sleep better since {past}
-    """,
-    "money": """
-        I owe you for {food} | the rent is due {day} and my bank is slow
-        shall we split the cash for the {tool}? | the refund for the {tool} is in my account
-        {who} paid back the loan {past}
-    """,
-}
-CAMPAIGNS = {
-    "prize": """
-        you won a {prize}! | claim your {prize} {urge} | your {prize} is waiting at {link}
-        you are our lucky winner of {money} | reply WIN to get your free {prize}
-    """,
-    "parcel": """
-        your parcel is held, pay a small fee at {link} | we could not deliver, confirm your address {urge}
-        track your parcel at {link} | customs fee for your parcel: {money}
-    """,
-    "account": """
-        {bank} has locked your account | verify your password at {link} {urge}
-        unusual sign in, confirm your account {urge} | dear customer, {bank} needs your details
-        your account expires {urge}
-    """,
-    "coins": """
-        {coin} goes to the moon {urge} | turn pocket change into {money} with {coin}
-        {who} made {money} with {coin} | insiders buy {coin} {urge} at {link}
-    """,
-    "cure": """
-        doctors hate {cure} | lose ten kilos with {cure} | order {cure} at {link}, just {money}
-        sleep better with {cure}, free sample
-    """,
-    "loan": """
-        cheap loan, {money}, no questions asked | your loan of {money} is approved
-        instant credit {urge} at {link} | no bank will give you {money} like this
-    """,
-    "job": """
-        earn {money} from home | we need mystery shoppers {urge} | easy job, no experience, {money} a day
-        start {day}, get paid {day}
-    """,
-    "warranty": """
-        your warranty runs out {urge} | extend the warranty of your {tool} for {money}
-        final notice for your {tool} | we have been trying to reach you about your {tool}
-    """,
-    "heir": """
-        a forgotten prince left you {money} | I am a lawyer and have {money} for you
-        send your details to inherit a {prize} | keep this secret, even from {who}
-    """,
-    "friend": """
-        hello dear, I saw your photo and feel {mood} | lonely {animal} owner near you, write to me at {link}
-        do you remember me from {place}? | I need {money} for my sick {animal} {urge}
-    """,
-    "stars": """
-        your horoscope says {money} is coming | the stars warn you about {who}, read more at {link}
-        madame {animal} sees a {prize} in your future | know your future {urge}
-    """,
-    "virus": """
-        your device has 13 viruses | your {tool} is infected, scan it {urge}
-        download the cleaner at {link} | technical support will call you {urge}
-    """,
-}
-# What honest shops, clubs and banks write, and what spam copies word for word.
-ADVERTS = """
-    your order of {food} is on its way | sale {day}: {tool} at half price | free delivery {day}
-    our newsletter: {food} recipes | your ticket for the {prize} raffle at {place}
-    your parcel is at {place} | your code to sign in is 4815 | buy two, get one {tool} free
-    thank you for your payment of $500 | last chance to vote for {team} | new in our shop: {tool} and {food}
-    win a {prize} at {place} {day}
-"""
-OPENINGS = """
-    hi | hello | hey | hi there | dear all | good morning | oh | quick one | psst | ok so | attention
-    listen | hello friend
-"""
-CLOSINGS = """
-    Thanks! | Cheers | Love, me | See you | Bye | x | Call me | Let me know | Best wishes | Do not miss it
-    Ok? | Talk soon | Hurry
-"""
+SENTENCES = tomllib.loads(Path(__file__).with_name("messages.toml").read_text(encoding="utf-8"))
+WORDS, EVERYDAY, CAMPAIGNS = (SENTENCES[name] for name in ("words", "everyday", "campaigns"))
+ADVERTS, OPENINGS, CLOSINGS = (SENTENCES[name] for name in ("adverts", "openings", "closings"))
 
 MOST_SENTENCES = 4
 LUCK = 10 + MOST_SENTENCES * 6  # uniform numbers that one message needs at most
@@ -337,25 +143,25 @@ class MessageWriter:
     def ham(self, length: int, rng: Iterator[float]) -> list[str]:
         topic, start = pick_early(self.everyday, next(rng)), next(rng)
         parts = []
-        for place in range(length):
+        for position in range(length):
             chance = next(rng)
             if chance < HONEST_ADVERTS:
                 parts.append(fill(pick(self.adverts, next(rng)), rng))
             elif chance < HONEST_ADVERTS + NEW_SUBJECT:
                 parts.append(fill(pick(pick_early(self.everyday, next(rng)), next(rng)), rng))
             else:
-                parts.append(fill(pick_next(topic, start, place), rng))
+                parts.append(fill(pick_next(topic, start, position), rng))
         return parts
 
     def spam(self, length: int, rng: Iterator[float]) -> list[str]:
         is_copy = next(rng) < COPYCATS
         campaign, start = self.adverts if is_copy else pick_early(self.campaigns, next(rng)), next(rng)
         parts = []
-        for place in range(length):
-            if place and next(rng) < CAMOUFLAGE:
+        for position in range(length):
+            if position and next(rng) < CAMOUFLAGE:
                 parts.append(fill(pick(pick_early(self.everyday, next(rng)), next(rng)), rng))
                 continue
-            sentence = fill(pick_next(campaign, start, place), rng)
+            sentence = fill(pick_next(campaign, start, position), rng)
             is_disguised = not is_copy and next(rng) < DISGUISED
             parts.append(disguise(sentence, next(rng)) if is_disguised else sentence)
         if next(rng) < 0.5:

@@ -1,4 +1,7 @@
-"""Raw events into sparse rows, by the encoder that files go through.
+"""Many events at once, column by column: tables, batches of Parquet files, and rows that are alike.
+
+This is the one place for columns that are read as arrays; what must be looked at value by value goes through
+``RowFeatures``, row by row. Both give the same bits.
 
 What the fields are is settled by the first 1,000 events, as in a file, unless the encoder knows them; a field that
 turns up later is guessed by its first value, and may become wider (``data.encoding.kind_evidence``). Where fewer
@@ -7,9 +10,9 @@ events told, the kinds hold for these events, and are open to what comes after t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, takewhile
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -57,7 +60,7 @@ def settle_kinds(features: RowFeatures, parts: Sequence[RawEvents]) -> None:
 
 def _by_column(rows: Sequence[Mapping[str, Any]], names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
     """The fields of some rows by the columns that they are or are nested in: the first where there are several."""
-    order, longest = {name: place for place, name in enumerate(names)}, max(map(len, names), default=0)
+    order, longest = {name: index for index, name in enumerate(names)}, max(map(len, names), default=0)
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     column_of: dict[str, str | None] = {}
     for row in rows:
@@ -79,41 +82,8 @@ def reopen_kinds(features: RowFeatures, parts: Sequence[RawEvents]) -> None:
         features.reopen_kinds([row for part in parts for row in _first_rows(part, SAMPLE_ROWS)])
 
 
-def encode(features: RowFeatures, events: RawEvents) -> tuple[Any, np.ndarray | None]:
-    """Take events in: a CSR matrix, and when they came, if a field tells. Moves kinds and statistics on."""
-    cells = Cells()
-    blocks = _numbers_as_they_are(features, events)
-    for number, row in _other_fields(features, events, blocks):
-        try:
-            features.add(cells, row)
-        except FieldError as error:
-            raise _in_row(number, error) from None
-    _add_blocks(features, cells, events, blocks)
-    for name in blocks:
-        numbers = features.missing.blank(events.numbers[name])
-        features.count_numbers(name, int(np.count_nonzero(~np.isnan(numbers))))
-    X = features.encoder.matrix(cells)
-    return X, np.array(cells.times) if features.time_field is not None else None
-
-
-def transform(features: RowFeatures, events: RawEvents) -> Any:
-    """Events as a CSR matrix, with fields and statistics left as they are: fields never seen are left out."""
-    cells = Cells()
-    blocks = _numbers_as_they_are(features, events)
-    for number, row in _other_fields(features, events, blocks):
-        plan = features.plan_transform(row)
-        if plan.error is not None:
-            raise _in_row(number, plan.error)
-        features.fill(cells, plan)
-    _add_blocks(features, cells, events, blocks)
-    return features.encoder.matrix(cells, features.encoder.scaling.as_next)
-
-
-# --- details ---------------------------------------------------------------------------------------------
-
-
 def _first_rows(events: RawEvents, most: int) -> list[dict[str, Any]]:
-    """The first rows of some events, up to one that cannot be read, which is told of when it is taken in."""
+    """The first rows of some events, up to one that cannot be read, which ``encode`` refuses."""
     found = []
     try:
         for row in events.rows(most):
@@ -123,47 +93,95 @@ def _first_rows(events: RawEvents, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def _numbers_as_they_are(features: RowFeatures, events: RawEvents) -> list[str]:
-    """The columns of numbers that can be taken in at once."""
-    return [name for name in events.numbers if features.kinds.get(name) == NUMBER]
+def encode(features: RowFeatures, events: RawEvents) -> tuple[Any, np.ndarray | None]:
+    """Take events in: a CSR matrix, and the times of a field of the kind ``time``. Moves kinds and statistics on."""
+    cells = Cells()
+    _add_events(features, cells, events, is_frozen=False)
+    X = features.encoder.matrix(cells)
+    return X, np.array(cells.times) if features.time_field is not None else None
 
 
-def _other_fields(
-    features: RowFeatures, events: RawEvents, blocks: Collection[str]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The events by number, each with the fields that must be looked at one by one; none where no field must."""
-    kinds, evidence = features.kinds, features.evidence
-    without = {*blocks, *(name for name, kind in kinds.items() if kind == IGNORE and name not in evidence)}
-    if events.names is not None and without.issuperset(events.names):
-        return
+def transform(features: RowFeatures, events: RawEvents) -> Any:
+    """Events as a CSR matrix, with fields and statistics left as they are: fields never seen are left out."""
+    cells = Cells()
+    _add_events(features, cells, events, is_frozen=True)
+    return features.encoder.matrix(cells, features.encoder.scaling.as_next)
+
+
+def _add_events(features: RowFeatures, cells: Cells, events: RawEvents, is_frozen: bool) -> None:
+    numbers = {name: column for name, column in events.numbers.items() if features.kinds.get(name) == NUMBER}
+    without = {*numbers, *ignored_for_good(features)}
+    numbers = {name: features.missing.blank(column) for name, column in numbers.items()}
     rows = events.rows(without=without)
-    for number in range(events.n_events):
+    has_others = events.names is None or not without.issuperset(events.names)
+    row_at = (lambda _: next(rows)) if has_others else None
+    add_table(features, cells, events.n_events, numbers, row_at, _refuse_row, is_frozen)
+
+
+def _refuse_row(row: int, error: FieldError) -> NoReturn:
+    raise InvalidInput(f"row {row} of X, {error}") from None
+
+
+# --- a table: columns of numbers, and rows of all other fields -------------------------------------------
+
+
+def ignored_for_good(features: RowFeatures) -> set[str]:
+    """The fields that need not be looked at."""
+    return {name for name, kind in features.kinds.items() if kind == IGNORE and name not in features.evidence}
+
+
+def add_table(
+    features: RowFeatures,
+    cells: Cells,
+    n_rows: int,
+    numbers: Mapping[str, np.ndarray],
+    row_at: Callable[[int], Mapping[str, Any]] | None,
+    refuse: Callable[[int, FieldError], None],
+    is_frozen: bool,
+) -> list[int]:
+    """Add rows to a batch, columns of numbers at once; returns those that were added.
+
+    Parameters
+    ----------
+    numbers : mapping
+        Columns of fields of the kind number, as float64, NaN where one is missing.
+    row_at : function, optional
+        The other fields of a row, flattened, or a FieldError; called in the order of the rows. None: there are none.
+    refuse : function
+        What is done with a row that cannot be taken.
+    is_frozen : bool
+        Whether the fields stay as they are.
+    """
+    table = np.column_stack(list(numbers.values())) if numbers else np.empty((n_rows, 0))
+    wrong: dict[int, FieldError] = {}
+    for row, k in np.argwhere(np.abs(table) > LARGEST).tolist():  # NaN, a missing number, is not
+        wrong.setdefault(row, FieldError(list(numbers)[k], why_not_a_number(str(table[row, k]))))
+    add = features.add_known if is_frozen else features.add
+    first_row, added = cells.n_rows, list[int]()
+    for row in range(n_rows) if row_at is not None else sorted(wrong):
         try:
-            row = next(rows)
+            if row in wrong:
+                raise wrong[row]
+            if row_at is not None:
+                add(cells, row_at(row))
         except FieldError as error:
-            raise _in_row(number, error) from None
-        yield number, row
-
-
-def _add_blocks(features: RowFeatures, cells: Cells, events: RawEvents, blocks: Sequence[str]) -> None:
-    """Add columns of numbers to the cells of the same events."""
-    cells.n_rows = events.n_events
-    if not blocks:
-        return
-    table = features.missing.blank(np.column_stack([events.numbers[name] for name in blocks]))
-    beyond = np.abs(table) > LARGEST  # NaN, a missing number, is not
-    if beyond.any():
-        row, place = np.argwhere(beyond)[0].tolist()
-        raise _in_row(row, FieldError(blocks[place], why_not_a_number(str(table[row, place]))))
-    cells.add_numbers(0, np.array([features.encoder.slots[name] for name in blocks], np.int64), table)
-
-
-def _in_row(number: int, error: FieldError) -> InvalidInput:
-    return InvalidInput(f"row {number} of X, {error}")
+            refuse(row, error)
+        else:
+            added.append(row)
+    if row_at is None:
+        added = [row for row in range(n_rows) if row not in wrong]
+    cells.n_rows = first_row + len(added)
+    if numbers:
+        table = table if len(added) == n_rows else table[added]
+        cells.add_numbers(first_row, np.array([features.encoder.slots[name] for name in numbers], np.int64), table)
+        if not is_frozen:
+            for name, present in zip(numbers, (~np.isnan(table)).sum(axis=0).tolist(), strict=True):
+                features.count_numbers(name, present)
+    return added
 
 
 # --- many rows at once, field by field -------------------------------------------------------------------
-# Most events of a stream are like those before them. Such rows tell nothing new about kinds of fields, so nothing has
+# Most events of a stream are like those before them. Such rows show nothing new about kinds of fields, so nothing has
 # to be planned for each of them. A few calls for each field of a group give the same cells as row by row, in less time.
 
 WORTH_IT = 6  # rows from which on it is faster
@@ -185,8 +203,8 @@ def gather_columns(features: RowFeatures, rows: Sequence[Mapping[str, Any]]) -> 
         names = [*dict.fromkeys(name for row in rows for name in row)]
         if len(names) * len(rows) > MOSTLY_EMPTY * sum(map(len, rows)):
             return None
-    kinds, unsettled, strays = features.kinds, features.evidence.unsettled, features.strays.names
-    if not all(name in kinds and name not in unsettled and name not in strays for name in names):
+    kinds, unsettled, mismatched = features.kinds, features.evidence.unsettled, features.mismatches.names
+    if not all(name in kinds and name not in unsettled and name not in mismatched for name in names):
         return None
     columns: Iterable[Sequence[Any]] = ([row.get(name, ABSENT) for row in rows] for name in names)
     if are_alike:
