@@ -11,6 +11,8 @@ ALL := -e packages/askance-papers -e 'packages/askance-live[postgres,oidc]'
 # With what the tests use of other libraries; peers are what the adapters are tested against.
 TESTED := $(ALL) -e 'packages/askance[drift,river,dask,onnx,redis,nats,kafka]'
 PEERS := $(ALL) -e 'packages/askance[drift,river,dask,onnx,redis,nats,kafka,mlflow,skactiveml]'
+# Modules are compiled once, not by every process that a test starts, wherever somebody has asked for no compiled files.
+unexport PYTHONDONTWRITEBYTECODE
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
 # Tests that use each package as users do; CONTRIBUTING.md says which one is for which. A name after :: is one test.
 LOWEST_TESTS ?= $(addprefix packages/askance/tests/,data/datasets data/encoding evaluate/metrics evaluate/quality \
