@@ -138,3 +138,4 @@ dist: $(VENV)/.installed-tools
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/generated
+	find packages tests benchmarks docs -name __pycache__ -prune -exec rm -r {} +
