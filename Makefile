@@ -11,11 +11,15 @@ ALL := -e packages/askance-papers -e 'packages/askance-live[postgres,oidc]'
 # With what the tests use of other libraries; peers are what the adapters are tested against.
 TESTED := $(ALL) -e 'packages/askance[drift,river,dask,onnx,redis,nats,kafka]'
 PEERS := $(ALL) -e 'packages/askance[drift,river,dask,onnx,redis,nats,kafka,mlflow,skactiveml]'
+# Modules are compiled once, not by every process that a test starts, wherever somebody has asked for no compiled files.
+unexport PYTHONDONTWRITEBYTECODE
 PROJECTS := pyproject.toml $(wildcard packages/*/pyproject.toml)
-# Tests that use each package as users do; CONTRIBUTING.md says which one is for which. A name after :: is one test.
+# Tests that use each package as users do, and compile every family of kernels. A name after :: is one test.
 LOWEST_TESTS ?= $(addprefix packages/askance/tests/,data/datasets data/encoding evaluate/metrics evaluate/quality \
 	data/formats/test_generators.py data/formats/test_missing.py data/formats/test_parquet.py \
-	learner/test_budgets.py learner/test_inputs.py learner/test_one_event.py learner/test_trace.py \
+	learner/test_inputs.py learner/test_one_event.py learner/test_trace.py \
+	$(addprefix learner/test_budgets.py::,test_a_rate_is_held_by_every_rule test_dates_are_times_whatever_their_unit \
+		test_calls_of_any_size_and_asking_one_by_one_decide_the_same) \
 	learner/test_sklearn_contract.py::test_estimator_passes_the_checks_with_an_intercept_normalised_and_on_a_budget \
 	brokers/test_contract.py compare/test_plots.py \
 	evaluate/test_drift_signal.py::test_unscaled_it_is_rivers_detector \
@@ -134,3 +138,4 @@ dist: $(VENV)/.installed-tools
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/generated
+	find packages tests benchmarks docs -name __pycache__ -prune -exec rm -r {} +

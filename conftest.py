@@ -4,6 +4,7 @@
 ``tests``; processes that a test starts find it, too.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -15,3 +16,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 ROOT = Path(__file__).parent
 HOMES = [ROOT, *sorted((ROOT / "packages").iterdir())]
 os.environ["PYTHONPATH"] = os.pathsep.join([*map(str, HOMES), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def pytest_collection_finish():
+    """What all tests have in common by now is no garbage that a worker need look through, again and again."""
+    gc.collect()
+    gc.freeze()

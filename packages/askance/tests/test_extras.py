@@ -109,3 +109,10 @@ def test_the_documents_propose_what_works_where_askance_is_on_no_index():
         path: re.findall(r"(?<!packages/)askance\[[^\]]*\]", path.read_text(errors="ignore")) for path in documents
     }
     assert {path.name: found for path, found in named.items() if found} == {}
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    heavy = "{'numpy', 'numba', 'scipy', 'sklearn', 'pandas', 'rich'}"
+    code = f"import sys, askance; print(sorted({heavy} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -80,12 +80,22 @@ def postgres():
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request, tmp_path):
-    """The place of a new store, of either kind."""
+def new_place(request, tmp_path):
     if request.param == "sqlite":
         return str(tmp_path / "askance.db")
     return request.getfixturevalue("postgres").new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request, tmp_path):
+    """The place of a new store, of either kind."""
+    return new_place(request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.prove)])
+def store_apart(request, tmp_path):
+    """The same for tests of what stands above the store: on SQLite with the others, on PostgreSQL with the proofs."""
+    return new_place(request, tmp_path)
 
 
 @pytest.fixture(scope="session")

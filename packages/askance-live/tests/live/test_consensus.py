@@ -61,8 +61,8 @@ class Team:
 
 
 @pytest.fixture
-def team(make, store):
-    return lambda answers=3, **queue: Team(make(store=store, queue={"answers": answers, **queue}))
+def team(make, store_apart):
+    return lambda answers=3, **queue: Team(make(store=store_apart, queue={"answers": answers, **queue}))
 
 
 def test_the_consensus_of_three_is_learned_once(team):

@@ -44,6 +44,7 @@ def has_begun(process, out):
     return "askance serves" in out.read_text() or process.poll() is not None
 
 
+@pytest.mark.prove
 @POSIX
 def test_the_first_start_makes_everything_and_the_second_goes_on(tmp_path, store):
     programs = tmp_path / "bin"

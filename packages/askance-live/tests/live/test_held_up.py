@@ -8,7 +8,7 @@ from tests.live.hostile import CORPUS, FULL
 from tests.live.watchdog import longest_hold
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.hostile
+pytestmark = [pytest.mark.hostile, pytest.mark.prove, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,6 @@ def test_no_request_takes_longer_than_its_bytes(service):
         assert held < 1.0, (name, held)  # the check for repeated names alone once took three seconds
 
 
-@pytest.mark.prove
-@pytest.mark.alone
 def test_no_request_holds_the_loop_for_fifty_milliseconds(service):
     found = hold_up(service, 0.05)
     assert {name: status for name, (status, _) in found.items() if status is not None and status >= 500} == {}

@@ -14,9 +14,9 @@ from askance_live.store import open_store
 
 
 @pytest.fixture
-def crew(make, store):
+def crew(make, store_apart):
     """A service with an admin's token."""
-    service = make(store=store)
+    service = make(store=store_apart)
     service.log_in(service.tokens(root="admin")["root"])
     return service
 

@@ -10,9 +10,9 @@ NAMES = [f"m-{k}" for k in range(9)]
 
 
 @pytest.fixture
-def reviewed(make, store):
+def reviewed(make, store_apart):
     """A service whose events are labeled by two people, in part otherwise than predicted."""
-    service = make(store=store, asking={"rate": 1.0, "audit": 0.0})
+    service = make(store=store_apart, asking={"rate": 1.0, "audit": 0.0})
     secrets = service.tokens(ana="label", lead="label review read ingest admin")
     service.log_in(secrets["lead"])
     service.send(*NAMES)

@@ -69,6 +69,7 @@ def test_answers_for_one_store_are_never_sent_to_another_at_the_same_address(ser
     annotator.sees_question()
     found = other.get("/v1/answers?mine=1&limit=200").json()["answers"]
     assert [answer for answer in found if answer["kind"] != "label"] == []
+    annotator.page.goto(f"{network.url}/livez")  # the page of the other store would load itself again meanwhile
     network.service = first.start()
     annotator.page.goto(f"{network.url}/label")
     annotator.badge("saved")
@@ -106,6 +107,7 @@ def test_answers_of_one_person_are_never_sent_as_those_of_another_who_logged_in_
     )  # tried, was refused, and loaded itself again
     annotator.badge("saved")
     assert people["Ana"].get(f"/v1/events/{event}").json()["answers"] == []
+    page.goto(f"{network.url}/livez")  # the other one's page would load itself again meanwhile
     log_in("Ana")
     page.goto(f"{network.url}/label")
 
