@@ -64,6 +64,11 @@ def test_a_table_of_somebody_else_is_taken_by_its_content_type_and_bad_cells_are
     deep = ",".join(["d", *[""] * head.count(",")]) + '"[' + "[" * 50 + "]" * 50 + ']"\n'
     done = service.client.post("/v1/import", content=f"{head}\n{deep}".encode()).json()
     assert (done["events"], done["problems"][0]["code"]) == (0, "too_deep")
+    for dots in (40, 5000):
+        nested = head.removesuffix("other") + "fields." + ".".join("a" * dots) + ",other\n"
+        cells = ["n", *[""] * (head.count(",") - 1), "5"]
+        done = service.client.post("/v1/import", content=(nested + ",".join(cells) + ",\n").encode()).json()
+        assert (done["events"], done["problems"][0]["code"]) == (0, "too_deep")
 
 
 def test_a_word_for_a_missing_label_is_no_label_and_blanks_do_not_count(service):
