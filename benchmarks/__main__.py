@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
                 module = importlib.import_module(f"benchmarks.{name}")
                 found = module.run(options.quick, lambda message, name=name: status.update(f"{name}: {message}"))
             except ImportError as error:
-                found = [skipped(name, f"needs {error.name}: pip install '.[bench]'")]
+                found = [skipped(name, f"needs {error.name}, which 'make bench' installs")]
             except Exception as error:  # what the others measured, in many minutes, is written all the same
                 console.print_exception()
                 found = [skipped(name, f"{type(error).__name__}: {error}")]

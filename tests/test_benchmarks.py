@@ -21,6 +21,6 @@ def test_what_cannot_be_measured_is_left_out_with_its_reason(tmp_path):
         timeout=PATIENCE,
     )
     assert result.returncode == 0, result.stderr
-    reason = "live: needs msgspec: pip install '.[bench]'"
+    reason = "live: needs msgspec, which 'make bench' installs"
     assert f"skipped {reason}" in result.stdout
     assert f"Skipped: {reason}" in (tmp_path / "R.md").read_text()

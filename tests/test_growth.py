@@ -13,6 +13,7 @@ from tests.growth import TooSlow, Use, attack, list_uses, no_longer_than
 
 from askance.data.encoding.columns import settle_kinds
 from askance.data.encoding.data_warnings import _labels_alike
+from askance.data.encoding.kinds import _is_an_end, date_words
 from askance.data.encoding.rows import FieldError, RowFeatures, flatten
 from askance.data.encoding.table import TableEvents
 from askance.data.formats import open_stream
@@ -147,6 +148,13 @@ def test_no_input_takes_more_memory_than_its_length(case):
         assert tracemalloc.get_traced_memory()[1] < 100_000_000  # what is quadratic takes four times as much and more
     finally:
         tracemalloc.stop()
+
+
+def test_nothing_long_is_kept_of_what_looks_like_a_date():
+    before = _is_an_end.cache_info().currsize
+    assert all(date_words("2026-05-01T10" + f":{k % 60:02}".ljust(100, "0")) is None for k in range(100))
+    assert _is_an_end.cache_info().currsize == before
+    assert date_words("2026-05-01T10:03:00.123456789 +02:00") == ("Friday", "10 h")
 
 
 def test_the_alarm_ends_what_takes_too_long():

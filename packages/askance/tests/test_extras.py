@@ -44,8 +44,12 @@ def install(monkeypatch, origin):
             "pip install 'askance[live] @ file:///tmp/askance-1.whl'",
         ),
         (
-            {"url": "https://host/askance.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "pip install 'askance[live] @ git+https://host/askance.git@abc'",
+            {
+                "url": "https://host/askance.git",
+                "vcs_info": {"vcs": "git", "commit_id": "abc"},
+                "subdirectory": "packages/askance",
+            },
+            "pip install 'askance-live @ git+https://host/askance.git@abc#subdirectory=packages/askance-live'",
         ),
     ],
     ids=["index", "folder", "editable", "archive", "git"],
@@ -59,6 +63,18 @@ def test_in_a_folder_an_extra_of_the_library_is_one_of_its_folder(monkeypatch):
     install(monkeypatch, {"url": "file:///src/askance", "dir_info": {"editable": True}})
     assert how_to_install("plots") == "pip install -e '/src/askance[plots]'"
     assert how_to_install("postgres") == "pip install -e '/src/askance-live[postgres]'"
+
+
+def test_in_a_repository_an_extra_is_one_of_the_folder_that_has_the_package(monkeypatch):
+    vcs = {"vcs": "git", "commit_id": "abc"}
+    install(monkeypatch, {"url": "https://host/a.git", "vcs_info": vcs, "subdirectory": "packages/askance"})
+    assert how_to_install("plots") == (
+        "pip install 'askance[plots] @ git+https://host/a.git@abc#subdirectory=packages/askance'"
+    )
+    assert how_to_install("oidc") == (
+        "pip install 'askance-live[oidc] @ git+https://host/a.git@abc#subdirectory=packages/askance-live'"
+    )
+    assert requirement("mlflow").endswith("@abc#subdirectory=packages/askance")
 
 
 def test_without_an_installation_it_is_the_folder_that_is_imported_from(monkeypatch):

@@ -26,6 +26,7 @@ CODES = {
     "id_reused": 409,
     "answer_id_reused": 409,
     "too_many_answers": 409,
+    "too_many_notes": 409,
     "already_answered": 409,
     "already_labeled": 409,
     "leased": 409,

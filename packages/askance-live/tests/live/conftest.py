@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("msgspec", reason="the live service is not installed: pip install '.[live]'")
+pytest.importorskip("msgspec", reason="the live service is not installed: pip install ./packages/askance-live")
 
 from tests.live.nursery import Nursery
 from tests.live.running import Running
@@ -70,7 +70,7 @@ def postgres():
     programs = find_postgres()
     if programs is None:
         pytest.skip("PostgreSQL is not installed here (initdb and pg_ctl were not found)")
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install '.[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install './packages/askance-live[postgres]'")
     memory = Path("/dev/shm")  # dozens of databases are made and removed
     roomy = memory.is_dir() and shutil.disk_usage(memory).free > 4_000_000_000
     folder = tempfile.mkdtemp(prefix="askance-pg-", dir=memory if roomy else None)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from tests.patience import PATIENCE, wait_until
 
-pytest.importorskip("jwt", reason="PyJWT is not installed: pip install '.[oidc]'")
+pytest.importorskip("jwt", reason="PyJWT is not installed: pip install './packages/askance-live[oidc]'")
 
 import jwt
 from tests.live.asgi import Call, new_service, wait_for

@@ -2,6 +2,8 @@
 
 import json
 
+from askance_live.questions.undo import UNDOABLE
+
 
 def test_a_label_is_compared_with_the_one_that_holds_now(make, store):
     service = make(store=store)
@@ -72,3 +74,23 @@ def test_one_person_alone_does_not_park_a_question(make):
     assert last["outcome"] == "parked"
     cleo.post(f"/v1/answers/{last['answer_id']}/undo")
     assert cleo.get("/v1/events/a").json()["ask"]["skips"] == 2
+
+
+def test_the_last_fifty_of_ones_own_can_be_taken_back_and_any_by_whoever_reviews(make, store):
+    service = make(store=store)
+    names = [f"e-{k}" for k in range(UNDOABLE + 2)]
+    service.send(*names)
+    secrets = service.tokens(ana="label", bob="label", lead="label review")
+
+    def undo(who, answer):
+        with service.as_user(secrets[who]) as user:
+            return user.post(f"/v1/answers/{answer}/undo")
+
+    with service.as_user(secrets["ana"]) as ana, service.as_user(secrets["bob"]) as bob:
+        for name in names[: UNDOABLE + 1]:
+            assert ana.post("/v1/labels", json={"event": name, "label": "ham", "label_id": f"of-{name}"}).is_success
+        assert bob.post("/v1/labels", json={"event": names[-1], "label": "ham"}).is_success  # another's do not count
+    refused = undo("ana", "of-e-0").json()
+    assert (refused["code"], f"not among your last {UNDOABLE}" in refused["detail"]) == ("not_undoable", True)
+    assert undo("ana", "of-e-1").is_success
+    assert undo("lead", "of-e-0").is_success

@@ -252,6 +252,52 @@ def test_an_annotation_of_two_choices_is_no_label_where_events_have_one_class(se
     assert (done["labels"], done["errors"]) == (1, 0)  # two people, of whom the first counts
 
 
+def test_no_name_of_another_makes_an_id_that_looks_like_a_state_of_an_annotation(tmp_path):
+    with new_engine(tmp_path) as engine:
+        send(engine, "2:ls:31.1")
+
+        def run(work, *arguments):
+            return engine.submit(lambda session, state: work(session, state, *arguments)).result(PATIENCE)
+
+        given = run(give_label, ":annotation", "2:ls:31.1", 0, None, False)
+        assert given["label_id"] == "label::annotation:2:ls:31.1"
+        assert run(annotate, "ls", "31", "2:ls:31.1", 0, False) == "extra"  # it is stored, beside the other
+        assert run(withdraw, "ls", ["31"]) == 1
+        assert run(withdraw, "ls", ["31"]) == 0
+        assert run(withdraw, ":annotation", ["31"]) == 0
+
+
+def test_the_steps_of_a_withdrawal_do_not_grow_with_what_its_author_said_since(tmp_path):
+    with new_engine(tmp_path) as engine:
+        names = [f"task-{k}" for k in range(2000)]
+        for first in range(0, len(names), 500):
+            send(engine, *names[first : first + 500])
+
+        def say(session, state, numbers):
+            for k in numbers:
+                annotate(session, state, "studio", str(k), f"task-{k}", 0, False)
+
+        def steps(number):
+            def work(session, state):
+                counted = [0]
+
+                def count():
+                    counted[0] += 1
+
+                session.connection.set_progress_handler(count, 10)
+                assert withdraw(session, state, "studio", [number]) == 1
+                session.connection.set_progress_handler(None, 0)
+                return counted[0]
+
+            return engine.submit(work).result(PATIENCE)
+
+        run = [range(0, 100), range(100, 2000)]
+        engine.submit(lambda session, state: say(session, state, run[0])).result(PATIENCE)
+        few = steps("0")
+        engine.submit(lambda session, state: say(session, state, run[1])).result(PATIENCE)
+        assert steps("1") < few + 50
+
+
 class CountedSession:
     """A session that counts what is asked of it."""
 

@@ -26,7 +26,7 @@ def postgres_for_all(machine):
     programs = find_postgres()
     if programs is None:
         pytest.skip("PostgreSQL is not installed here (initdb and pg_ctl were not found)")
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install '.[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install './packages/askance-live[postgres]'")
     folder = tempfile.mkdtemp(prefix="askance-pg-")
     running = ListeningPostgres(programs, folder, machine)
     yield running

@@ -16,7 +16,7 @@ from askance_live.access.mail import MailError, MailSettings, compose_link, read
 from askance_live.cli.doctor import examine_surroundings
 from askance_live.config import from_document
 
-aiosmtpd = pytest.importorskip("aiosmtpd", reason="aiosmtpd is not installed: pip install '.[test]'")
+aiosmtpd = pytest.importorskip("aiosmtpd", reason="aiosmtpd is not installed: pip install --group test")
 
 
 class Letterbox:

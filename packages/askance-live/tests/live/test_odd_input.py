@@ -5,7 +5,9 @@ import io
 import json
 
 import pytest
+from tests.live.in_process import new_engine, send
 
+from askance_live.exchange.export import CSV_COLUMNS, EVENT, as_csv, rows
 from askance_live.exchange.importing import as_item
 
 pytestmark = pytest.mark.hostile
@@ -64,6 +66,11 @@ def test_a_table_of_somebody_else_is_taken_by_its_content_type_and_bad_cells_are
     deep = ",".join(["d", *[""] * head.count(",")]) + '"[' + "[" * 50 + "]" * 50 + ']"\n'
     done = service.client.post("/v1/import", content=f"{head}\n{deep}".encode()).json()
     assert (done["events"], done["problems"][0]["code"]) == (0, "too_deep")
+    for dots in (40, 5000):
+        nested = head.removesuffix("other") + "fields." + ".".join("a" * dots) + ",other\n"
+        cells = ["n", *[""] * (head.count(",") - 1), "5"]
+        done = service.client.post("/v1/import", content=(nested + ",".join(cells) + ",\n").encode()).json()
+        assert (done["events"], done["problems"][0]["code"]) == (0, "too_deep")
 
 
 def test_a_word_for_a_missing_label_is_no_label_and_blanks_do_not_count(service):
@@ -150,3 +157,16 @@ def test_a_port_a_store_or_an_end_that_is_none_is_one_sentence(tmp_path, nursery
         done = askance(tmp_path, command)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "server.port must be a whole number from 0 to 65535, got 99999." in done.stderr
+
+
+def test_a_line_of_csv_takes_as_long_as_its_event_however_many_columns_there_are(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr("askance_live.exchange.export._cell", lambda value: written.append(value) or value)
+    with new_engine(tmp_path) as engine:
+        send(engine, "a", "b")
+        with engine.database.read() as session:
+            page, answers = rows(session, 0)
+        names = [*(f"none{k}" for k in range(1000)), *json.loads(page[0].columns[list(EVENT).index("fields")])]
+        lines = as_csv(page, answers, engine.state.labels, names, False).splitlines()
+    assert len(written) == 2 * (1 + 2)  # the time and the two fields of each
+    assert [line.count(",") for line in lines] == [len(CSV_COLUMNS) + len(names)] * 2

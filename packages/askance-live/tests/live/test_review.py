@@ -5,6 +5,11 @@ import io
 import json
 
 import pytest
+from tests.live.in_process import new_engine, send
+from tests.patience import PATIENCE
+
+from askance_live.problems import Problem
+from askance_live.questions.review import add_note
 
 NAMES = [f"m-{k}" for k in range(9)]
 
@@ -117,6 +122,20 @@ def test_notes_stand_beside_their_events(reviewed):
     (event,) = [event for event in service.get("/v1/review").json()["events"] if event["id"] == "m-2"]
     assert [note["text"] for note in event["notes"]] == ["ask the sender", "<script>alert(1)</script>"]
     assert service.post("/v1/review/note", {"event": "none", "text": "x"}).status_code == 404
+
+
+def test_an_event_takes_a_bounded_number_of_notes(tmp_path, monkeypatch):
+    monkeypatch.setattr("askance_live.questions.review.MOST_NOTES", 2)
+    with new_engine(tmp_path) as engine:
+        send(engine, "m-1", "m-2")
+
+        def write(event):
+            return engine.submit(lambda session, state: add_note(session, state, "ana", event, "x")).result(PATIENCE)
+
+        assert [write(event)["by"] for event in ("m-1", "m-1", "m-2")] == ["ana"] * 3
+        with pytest.raises(Problem, match="this event has 2 notes; no more of them are taken"):
+            write("m-1")
+        assert write("m-2")["text"] == "x"
 
 
 def test_reviews_need_their_scope(make):

@@ -18,6 +18,8 @@ SISTERS = {"live": "askance-live", "postgres": "askance-live[postgres]", "oidc":
 def how_to_install(extra: str) -> str:
     """The command that adds an extra to this installation: from the index, a clone, an archive or a repository."""
     origin = _origin()
+    if origin is not None and "vcs_info" in origin and extra in SISTERS:
+        return f"pip install '{SISTERS[extra]} @ {_repository(origin, SISTERS[extra].partition('[')[0])}'"
     if origin is None or "dir_info" not in origin:
         return f"pip install '{requirement(extra)}'"
     option = "-e " if origin["dir_info"].get("editable") else ""
@@ -35,9 +37,14 @@ def requirement(extra: str, version: str | None = None) -> str:
     origin = _origin()
     if origin is None:
         return f"askance[{extra}]" + (f"=={version}" if version else "")
-    vcs = origin.get("vcs_info")
-    url = f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}" if vcs else origin["url"]
-    return f"askance[{extra}] @ {url}"
+    return f"askance[{extra}] @ {_repository(origin, 'askance') if 'vcs_info' in origin else origin['url']}"
+
+
+def _repository(origin: dict[str, Any], package: str) -> str:
+    """The address of a package in the repository that askance came from, beside askance's own folder there."""
+    vcs, folder = origin["vcs_info"], origin.get("subdirectory")
+    place = f"#subdirectory={Path(folder).with_name(package).as_posix()}" if folder else ""
+    return f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}{place}"
 
 
 def _origin() -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from askance.budgets import PerPeriod
 from askance.errors import IncompatibleRules, InvalidInput, InvalidParameter, InvalidType
 from askance.queries import Always, Entropy, Margin, MistakeDrivenMargin
 
-pytest.importorskip("river", reason="the adapter for river needs river: pip install '.[river]'")
+pytest.importorskip("river", reason="the adapter for river needs river: pip install './packages/askance[river]'")
 
 from river import (
     active,

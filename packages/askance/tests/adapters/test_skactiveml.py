@@ -14,7 +14,9 @@ from askance.budgets import PerPeriod, Rate
 from askance.errors import IncompatibleRules, InvalidInput, InvalidParameter, InvalidType
 from askance.queries import Entropy, Margin
 
-pytest.importorskip("skactiveml", reason="the adapter needs scikit-activeml: pip install '.[skactiveml]'")
+pytest.importorskip(
+    "skactiveml", reason="the adapter needs scikit-activeml: pip install './packages/askance[skactiveml]'"
+)
 
 from skactiveml import stream
 from skactiveml.base import BudgetManager, SingleAnnotatorStreamQueryStrategy

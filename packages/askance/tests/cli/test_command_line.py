@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +141,19 @@ def test_a_full_disk_is_one_sentence_too(words: list[str]) -> None:
     assert result.returncode == 2
     assert "No space left on device" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_disk_that_fills_up_while_a_file_is_converted_is_told_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: str, stream: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("askance.data.formats.vw_out.write_vw", write)
+    (tmp_path / "a.csv").write_text("a,label\n1,x\n2,y\n")
+    result = here("convert", str(tmp_path / "a.csv"), str(tmp_path / "a.vw"))
+    assert result.returncode == 2
+    assert result.stderr == f"askance convert: cannot write '{tmp_path / 'a.vw'}': No space left on device.\n"
 
 
 # algorithms

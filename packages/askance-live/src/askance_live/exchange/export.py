@@ -128,10 +128,10 @@ def as_csv(page: list[EventLine], answers: dict[int, Values], labels: LabelSpace
     Fields that the first events did not have are in a last column, ``other``, as JSON; so is, in an array, the whole
     event where columns cannot say it: names with dots, lists of objects, what is empty."""
     lines = [_line((*CSV_COLUMNS, *(f"fields.{name}" for name in names), "other"))] if head else []
-    known = set(names)
+    places = {name: place for place, name in enumerate(names)}
     for item in as_objects(page, answers, labels):
         flat = flatten(item["fields"])
-        other: Any = {name: value for name, value in flat.items() if name not in known}
+        other: Any = {name: value for name, value in flat.items() if name not in places}
         if nest(_without_nothing(flat)) != item["fields"]:
             other = [item["fields"]]
         prediction, answer = item["prediction"], item["answer"]
@@ -140,15 +140,21 @@ def as_csv(page: list[EventLine], answers: dict[int, Values], labels: LabelSpace
             answer and answer["annotator"], as_text(prediction["label"]), chance_of(prediction, labels),
             prediction["model"], int(item["ask"] is not None), int(bool(item["ask"] and item["ask"]["audit"])),
         ]  # fmt: skip
-        cells = [*first, *(_cell(flat.get(name)) for name in names), as_json(other) if other else ""]
-        lines.append(_line(cells))
+        cells: list[Any] = [None] * len(names)  # of many fields, most are empty
+        for name, value in flat.items():
+            if name in places:
+                cells[places[name]] = _cell(value)
+        lines.append(_line((*first, *cells, as_json(other) if other else None)))
     return "".join(lines)
 
 
 def _line(cells: Iterable[Any]) -> str:
     """A line of CSV. Not every version of ``csv.writer`` puts a lone carriage return in quotes, which readers need."""
-    texts = ("" if cell is None else str(safe(cell)) for cell in cells)
-    return ",".join('"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text for text in texts) + "\n"
+    return ",".join(["" if cell is None else _quoted(str(safe(cell))) for cell in cells]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 def is_our_csv(head: list[str]) -> bool:

@@ -21,7 +21,7 @@ from askance_live.engine.thread import Engine
 from askance_live.exchange import label_studio, prodigy
 from askance_live.exchange.export import as_item_again, begins_as_our_csv, is_our_csv
 from askance_live.exchange.received import GROUP_BYTES, ReceivedEvent, as_json, in_parts, read_event
-from askance_live.http.body import BodyLimits, check_items, lines_of, parse, parse_line, too_many
+from askance_live.http.body import BodyLimits, check_items, lines_of, parse, parse_line, too_deep, too_many
 from askance_live.problems import Problem, result_or_problem
 from askance_live.questions.labels import give_label
 from askance_live.questions.states import AnswerOutcome
@@ -281,6 +281,14 @@ def _read_table(file: TextIO, depth: int, label: str, longest: int = LONGEST_CEL
         else:
             item = as_item({name: cell for name, cell in row.items() if name and cell != ""}, label)
         try:
-            yield parse(as_json(item).encode(), depth)  # what no JSON may say, no cell may
+            yield parse(_as_bytes(item, depth), depth)  # what no JSON may say, no cell may
         except Problem as problem:
             yield Problem(problem.code, f"line {records.line}: {problem.detail}")
+
+
+def _as_bytes(item: Any, depth: int) -> bytes:
+    """An item as JSON; the dots in the names of columns may nest it deeper than any can be written."""
+    try:
+        return as_json(item).encode()
+    except RecursionError:
+        raise too_deep(depth) from None

@@ -179,7 +179,7 @@ def _read_states(session: Session, source: str, number: str) -> tuple[EarlierAns
     states = _count_states(session, current)
     identifier = f"{BY_EVENT}{current}.{states + 1}"
     newest = BY_ID.one(session, (f"{BY_EVENT}{current}.{states}",))
-    if newest is None:
+    if newest is None or newest.annotator != source:
         shared = (f"{BY_EVENT}{earlier}.{place}" for place in range(_count_states(session, earlier), 0, -1))
         found = (BY_ID.one(session, (name,)) for name in islice(shared, MOST_SHARED))
         newest = next((answer for answer in found if answer is not None and answer.annotator == source), None)

@@ -159,6 +159,7 @@ def _set_aside(session: Session, state: EngineState, annotator: str, ask: Ask, r
 
 
 UNDOABLE = 50
+LATER = f"SELECT seq FROM answers WHERE annotator = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET {UNDOABLE - 1}"
 COUNT_VALID = f"SELECT count(*) FROM answers WHERE event = ? AND state IN {one_of(VALID)}"
 
 
@@ -189,8 +190,7 @@ def undo(
         return {"answer_id": identifier, "outcome": UndoOutcome.ALREADY_UNDONE, "ask": None}
     if given.state == AnswerState.SUPERSEDED:
         raise Problem("not_undoable", f"the answer {identifier!r} was replaced by a later one; undo that.")
-    later = session.value("SELECT count(*) FROM answers WHERE annotator = ? AND seq > ?", (author, given.seq))
-    if later >= UNDOABLE and not may_review:
+    if not may_review and session.one(LATER, (author, given.seq)) is not None:
         raise Problem("not_undoable", f"the answer {identifier!r} is not among your last {UNDOABLE}.")
     taken = [given]
     if given.kind == AnswerKind.ANSWER and number is not None:

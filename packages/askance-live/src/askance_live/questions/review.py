@@ -69,6 +69,8 @@ SOURCE = "events e LEFT JOIN asks q ON q.id = e.asked"
 SAID = Query(SaidOfEvent, "answers", f"WHERE state IN {one_of(KEPT)} AND event IN ({{}}) ORDER BY seq")
 NOTES = Query(NoteRow, "notes", "WHERE event IN ({}) ORDER BY seq")
 INSERT_NOTE = insert(NoteRow)
+MOST_NOTES = 1_000
+"""Of an event: a page of events has all of them."""
 
 
 class Note(TypedDict):
@@ -202,8 +204,11 @@ def close(session: Session, state: EngineState, by: str, event: str, why: str) -
 
 def add_note(session: Session, state: EngineState, by: str, event: str, text: str) -> Note:
     """Write something beside an event."""
+    found = _find(session, event).seq
+    if session.value("SELECT count(*) FROM notes WHERE event = ?", (found,)) >= MOST_NOTES:
+        raise Problem("too_many_notes", f"this event has {MOST_NOTES:,} notes; no more of them are taken.")
     number = int(session.value("SELECT max(seq) FROM notes") or 0) + 1
-    row = NoteRow(number, _find(session, event).seq, by, state.clock.now(), text)
+    row = NoteRow(number, found, by, state.clock.now(), text)
     session.execute(INSERT_NOTE, row)
     return describe_note(row)
 

@@ -24,7 +24,9 @@ ARGUMENTS = [
 def browser():
     """For these tests alone: as long as it is open, playwright keeps an event loop running in this thread, in which no
     other test could start one of its own."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install '.[test]'")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install --group test"
+    )
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         pytest.skip("no Chromium is installed here")

@@ -40,7 +40,7 @@ def violations_of(page):
 @pytest.mark.parametrize("walk", WALKS)
 def test_axe_finds_nothing_in_any_state_light_or_dark(serve, visit, walk, every_screen):
     """On one screen after the other, a state each; or on every screen."""
-    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install '.[test]'")
+    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install --group test")
     found = {}
     for place, (page, name) in enumerate(walk(serve, visit, reduced_motion="reduce")):
         for width, height, scheme in SCREENS if every_screen else [SCREENS[place % len(SCREENS)]]:

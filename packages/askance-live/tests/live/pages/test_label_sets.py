@@ -54,7 +54,7 @@ def test_keys_tick_labels_and_enter_sends_them(desk):
 
 @pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
 def test_axe_finds_nothing_and_everything_fits(desk, width, height, scheme):
-    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install '.[test]'")
+    pytest.importorskip("axe_playwright_python", reason="axe is not installed: pip install --group test")
     resize(desk.page, width, height)
     desk.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     desk.press("2")

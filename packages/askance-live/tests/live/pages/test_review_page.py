@@ -72,3 +72,15 @@ def test_pages_go_on_and_the_address_keeps_the_filter(serve, visit):
     shown = [name for name in names(page) if name.startswith("e")]
     assert shown == sorted(shown)
     assert page.locator("[name=sort]").input_value() == "oldest"
+
+
+def test_agreement_of_a_few_answers_is_shown_with_its_interval(serve, visit):
+    _, page = open_review(serve, visit)
+    measure = {"estimate": 1.0, "low": 0.2, "high": 1.0}
+    people = [{"name": name, "compared": 1, "agreed": measure} for name in ("ana", "bob")]
+    nothing = {"estimate": None, "low": None, "high": None}
+    found = {"events": 1, "answers": 2, "alpha": nothing, "pairs": [], "people": people}
+    page.route("**/v1/agreement", lambda route: route.fulfill(json=found))
+    page.reload()
+    words = "As most of the others: ana 100\u00a0% of 1 (20\u00a0% to 100\u00a0%), bob 100"
+    page.locator("#agreement", has_text=words).wait_for()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from askance.cli.command import Command
-from askance.cli.output import describe_omissions
+from askance.cli.output import describe_omissions, writable
 from askance.cli.run_options import add_fields, add_reading, read_options
 from askance.plural import format_count
 
@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
     refuse_overwrites([("OUT.vw", options.out), ("--quarantine", options.quarantine)], files_read(options.source))
     check_can_be_written(options.out)
     with open_source(options.source, read_options(options), raw=True, keep_rows=True, origins=True) as stream:
-        written = write_vw(options.out, stream)
+        with writable(options.out):
+            written = write_vw(options.out, stream)
         remarks = list(describe_omissions(stream.bad_lines, 0, stream.bad_line_examples))
     print(f"{options.out}: {format_count(written, 'event')}.", *remarks, sep="\n")
     return 0

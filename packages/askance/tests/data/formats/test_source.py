@@ -223,10 +223,11 @@ def test_empty_files_among_several_are_passed_over(tmp_path, suffix, empty):
     for name in empty:
         (tmp_path / "mixed" / f"{name}.{suffix}").touch()
 
-    def rows(folder):
-        for batch in open_stream(tmp_path / folder):
+    def rows(source):
+        for batch in open_stream(source):
             yield from zip(batch.X.toarray().tolist(), batch.y.tolist(), strict=True)
 
-    full, mixed = list(rows("full")), list(rows("mixed"))
+    full, mixed = list(rows(tmp_path / "full")), list(rows(tmp_path / "mixed"))
     assert len(mixed) == 8
     assert full == mixed
+    assert list(rows(sorted((tmp_path / "mixed").iterdir()))) == full  # named one by one

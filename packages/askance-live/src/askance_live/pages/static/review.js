@@ -1,7 +1,7 @@
 // The review page: events found by a filter, compared, corrected, closed and noted.
 
 import { get, logIn, post, root } from "./api.js";
-import { byId, h, percent, some } from "./dom.js";
+import { byId, count, h, percent, some } from "./dom.js";
 import { differ, inWords } from "./labels.js";
 import { useNames } from "./names.js";
 
@@ -180,7 +180,7 @@ async function drawAgreement() {
   if (!found?.events) return;
   const { estimate, low, high } = found.alpha;
   const alpha = estimate === null ? "" : ` Krippendorff's alpha is ${estimate.toFixed(2)}${low === null ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`}.`;
-  const people = found.people.slice(0, 6).map((person) => `${person.name} ${percent(person.agreed.estimate)}`).join(", ");
+  const people = found.people.slice(0, 6).map(({ name, compared, agreed }) => `${name} ${percent(agreed.estimate)} of ${count(compared)} (${percent(agreed.low)} to ${percent(agreed.high)})`).join(", ");
   byId("agreement").textContent = `Several people labeled ${some(found.events, "event")}.${alpha} As most of the others: ${people}.`;
   byId("agreement").hidden = false;
 }

@@ -45,6 +45,7 @@ def words(text: str) -> list[str]:
 _BEGINNING = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}))?")
 _END = re.compile(r":[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)? ?(?:[Zz]|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)?")
 UP_TO_THE_HOUR = len("2026-05-01T10")
+LONGEST_END = len(":03:00.123456789 +02:00")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS = 24
 MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138; Unix milliseconds were there in 1973
@@ -93,7 +94,10 @@ def date_words(text: str) -> tuple[str, ...] | None:
     (('Friday',), ('Friday', '12 h'), None)
     """
     words = _words_at(text[:UP_TO_THE_HOUR])
-    return words if words is None or len(words) == 1 or _is_an_end(text[UP_TO_THE_HOUR:]) else None
+    if words is None or len(words) == 1:
+        return words
+    end = text[UP_TO_THE_HOUR:]
+    return words if len(end) <= LONGEST_END and _is_an_end(end) else None  # what is kept is short
 
 
 @lru_cache(4096)  # events come in the order of time: an hour comes again and again, and so does a minute and second

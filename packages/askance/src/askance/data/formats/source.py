@@ -196,7 +196,7 @@ class Source:
             self.name = os.path.basename(name) if isinstance(name, str) else "stream"
             self.names = [self.name]
         elif isinstance(source, list | tuple) and source:
-            self.paths = [file for path in source for file in _files(Path(path))]
+            self.paths = _from_first_filled([file for path in source for file in _files(Path(path))])
             self.names = [str(file) for file in self.paths]
             self.name = self.names[0] if len(self.names) == 1 else f"{self.names[0]} and {len(self.names) - 1} more"
         elif isinstance(source, str | os.PathLike):
@@ -320,8 +320,8 @@ class _Pieces(io.RawIOBase):
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a file has no content, so that it does not show what the files of its folder look like."""
-    return path.stat().st_size == 0
+    """Whether a file has no content, so that it does not tell what those after it look like; a pipe may have some."""
+    return path.is_file() and path.stat().st_size == 0
 
 
 def _files(path: Path) -> list[Path]:
@@ -329,10 +329,15 @@ def _files(path: Path) -> list[Path]:
         files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
         if not files:
             raise InvalidInput(f"the folder {str(path)!r} holds no files.")
-        return list(dropwhile(_is_empty, files)) or files
+        return _from_first_filled(files)
     if not path.exists():
         raise InvalidInput(f"there is no file or folder {str(path)!r}.")
     return [path]
+
+
+def _from_first_filled(files: list[Path]) -> list[Path]:
+    """The files from the first that is not empty on, by which the format and the fields are told; all if all are."""
+    return list(dropwhile(_is_empty, files)) or files
 
 
 # --- other encodings than UTF-8 --------------------------------------------------------------------------
