@@ -9,7 +9,16 @@ from askance_live import routes
 from askance_live.exchange.received import NewEvent, read_event
 from askance_live.http.openapi import as_markdown, body_of, document
 from askance_live.http.routing import ROUTES
-from askance_live.http.schemas import LONGEST_NAME, AskNumber, NoBody, describe, in_words, read, read_part, schema_of
+from askance_live.http.schemas import (
+    LONGEST_NAME,
+    NoBody,
+    QuestionNumber,
+    describe,
+    in_words,
+    read,
+    read_part,
+    schema_of,
+)
 from askance_live.problems import Problem, result_or_problem
 from askance_live.routes.admin import Drop
 from askance_live.routes.answers import AnswersPage, NewLabel
@@ -146,10 +155,10 @@ def test_what_follows_the_question_mark_is_read_from_texts():
 
 
 def test_a_part_of_a_path_that_is_no_number_is_an_ask_that_is_not_there():
-    assert read_part("ask", AskNumber, "17") == 17
+    assert read_part("ask", QuestionNumber, "17") == 17
     for text in ("x", "-1", "9" * 16, "9" * 5000, ""):
         with pytest.raises(Problem, match="there is no ask") as caught:
-            read_part("ask", AskNumber, text)
+            read_part("ask", QuestionNumber, text)
         assert caught.value.code == "unknown_ask"
 
 

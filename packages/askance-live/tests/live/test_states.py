@@ -19,10 +19,10 @@ from askance_live.questions.states import (
     KEPT,
     OVER,
     AnswerState,
-    AskState,
     ForbiddenMove,
+    QuestionState,
 )
-from askance_live.questions.transitions import MoveOfAsks, move_ask
+from askance_live.questions.transitions import MoveOfQuestions, move_question
 from askance_live.store import schema
 from askance_live.store.rows import Query, columns
 from askance_live.store.sqlite import SqliteDatabase
@@ -31,13 +31,13 @@ SOURCE = Path(askance_live.__file__).parent
 
 
 def test_every_state_has_its_moves():
-    assert ASK_MOVES.keys() == {None, *AskState}
+    assert ASK_MOVES.keys() == {None, *QuestionState}
     assert ANSWER_MOVES.keys() == {None, *AnswerState}
 
 
 @pytest.mark.parametrize("state", OVER)
 def test_what_is_over_is_neither_parked_nor_closed(state):
-    assert not ASK_MOVES[state] & {AskState.PARKED, AskState.CLOSED, AskState.EXPIRED}
+    assert not ASK_MOVES[state] & {QuestionState.PARKED, QuestionState.CLOSED, QuestionState.EXPIRED}
 
 
 def test_an_answer_is_learned_once_and_taken_back_for_good():
@@ -59,20 +59,20 @@ def test_a_forbidden_move_changes_nothing(tmp_path):
         label(engine, "e1", 1)
 
         def park(session, state):
-            move_ask(session, find(session, event["ask"]), AskState.PARKED)
+            move_question(session, find(session, event["ask"]), QuestionState.PARKED)
 
         with pytest.raises(Problem, match="something went wrong here"):
             engine.submit(park).result(60)
         with engine.database.read() as session:
             ask = find(session, event["ask"])
-            assert ask.state == AskState.ANSWERED
+            assert ask.state == QuestionState.ANSWERED
             with pytest.raises(ForbiddenMove, match="a question that is answered cannot become parked"):
-                move_ask(session, ask, AskState.PARKED)
+                move_question(session, ask, QuestionState.PARKED)
 
 
 def test_a_forbidden_move_of_many_cannot_be_declared():
     with pytest.raises(ForbiddenMove, match="a question that is leased cannot become expired"):
-        MoveOfAsks([AskState.OPEN, AskState.LEASED], AskState.EXPIRED, "expires <= ?")
+        MoveOfQuestions([QuestionState.OPEN, QuestionState.LEASED], QuestionState.EXPIRED, "expires <= ?")
 
 
 # --- rows by name ----------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from askance_live.engine.spending import spending
 from askance_live.engine.state import EngineState
 from askance_live.questions.answers import SKIPS
 from askance_live.questions.queue import lengths
-from askance_live.questions.states import BY_ONE, IN_PLAY, KEPT, OUT, VALID, AnswerState, AskState, one_of
+from askance_live.questions.states import BY_ONE, IN_PLAY, KEPT, OUT, VALID, AnswerState, QuestionState, one_of
 from askance_live.store.database import Session
 from askance_live.store.rows import Query
 
@@ -41,7 +41,7 @@ RECENT_AUDITS = 100  # audit labels for which an alarm is shown
 MOST_PEOPLE = 100
 MOST_WIDENED = 20
 CREATED = (
-    f"SELECT created FROM asks WHERE state IN {one_of(IN_PLAY)} AND state <> '{AskState.PARKED}' ORDER BY created "
+    f"SELECT created FROM asks WHERE state IN {one_of(IN_PLAY)} AND state <> '{QuestionState.PARKED}' ORDER BY created "
     "LIMIT ? OFFSET ?"
 )
 LAST_HOUR = (
@@ -137,7 +137,7 @@ def by_class(state: EngineState, values: Sequence[Any]) -> dict[str, Any]:
 
 def _queue(session: Session, counts: DashboardCounts, now: float) -> dict[str, Any]:
     found: dict[str, Any] = {**lengths(session), **{state.value: counts.number("ask", state) for state in OUT}}
-    waiting = found[AskState.OPEN] + found[AskState.LEASED]
+    waiting = found[QuestionState.OPEN] + found[QuestionState.LEASED]
     oldest = session.value(CREATED, (1, 0))
     middle = session.all(CREATED, (2 - waiting % 2, (waiting - 1) // 2)) if waiting else []
     found["oldest_seconds"] = None if oldest is None else round(max(0.0, now - oldest), 1)

@@ -98,7 +98,7 @@ def count_answer(session: Session, answer: CountedAnswer, after: str) -> None:
     _add(session, changes)
 
 
-def count_asks(session: Session, before: str, after: str, number: int = 1) -> None:
+def count_questions(session: Session, before: str, after: str, number: int = 1) -> None:
     """Questions have another state."""
     if before not in OUT and after not in OUT:
         return

@@ -19,11 +19,11 @@ from askance_live.engine.state import EngineState
 from askance_live.exchange.received import ReceivedEvent, as_json, digest_of
 from askance_live.problems import Problem, TooManyFields, Unusable
 from askance_live.questions.queue import keep_within
-from askance_live.questions.states import AskState
-from askance_live.questions.transitions import add_asks
+from askance_live.questions.states import QuestionState
+from askance_live.questions.transitions import add_questions
 from askance_live.store.database import Session
 from askance_live.store.rows import Query, insert
-from askance_live.store.schema import AskRow, EventRow, WidenedRow
+from askance_live.store.schema import EventRow, QuestionRow, WidenedRow
 from askance_live.webhooks.outbox import emit
 
 log = logging.getLogger("askance")
@@ -102,7 +102,7 @@ def take_in(
         event.received = now
     responses: list[dict[str, Any] | AskanceError] = []
     rows: list[EventRow] = []
-    asks: list[AskRow] = []
+    asks: list[QuestionRow] = []
     widened: list[WidenedRow] = []
     n_questions = 0
     outcomes = state.learner.decide(events, state.seq)
@@ -121,9 +121,9 @@ def take_in(
                 decided.probabilities if decided.about is None else _those_known(decided.about, decided.probabilities)
             )
             rank = rank_of(state.labels.margin(doubt), decided.why, now, state.config.queue.freshness)
-            asks.append(AskRow(
+            asks.append(QuestionRow(
                 id=ask, event=state.seq, why=decided.why, probability=decided.probability, audit=int(decided.audit),
-                rank=rank, state=AskState.OPEN, created=now, expires=now + state.config.queue.time_to_live,
+                rank=rank, state=QuestionState.OPEN, created=now, expires=now + state.config.queue.time_to_live,
                 wanted=state.config.queue.wanted(decided.audit),
             ))  # fmt: skip
         widened += [WidenedRow(state.seq, name, kind) for name, kind in sorted(decided.widened.items())]
@@ -141,7 +141,7 @@ def take_in(
         state.log_hash.add("events", rows)
         state.count("events", len(rows))
     if asks:
-        add_asks(session, asks)
+        add_questions(session, asks)
         state.log_hash.add("asks", asks)
         state.count("asks", n_questions)
         state.count("audits", sum(ask.why == AUDIT for ask in asks))

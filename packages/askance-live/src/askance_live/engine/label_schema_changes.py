@@ -24,7 +24,7 @@ from askance_live.engine.label_schema import NOT_YET, Label, LabelSchema
 from askance_live.engine.learner import Learner
 from askance_live.engine.replay import last_seq, replay
 from askance_live.problems import Problem
-from askance_live.questions.states import AnswerState, AskState, one_of
+from askance_live.questions.states import AnswerState, QuestionState, one_of
 from askance_live.store.database import Session, StoreError
 
 LONGEST_LABEL = 200
@@ -34,7 +34,7 @@ SAMPLE, WARM = 300, 50  # entries of the log that are played to tell how long al
 LATEST = 1_000  # events whose values are tried with a new kind
 HELD = f"SELECT count(*) FROM answers WHERE state = '{AnswerState.WAITING}' AND label = ?"
 LEARNED = f"SELECT label, count(*) FROM answers WHERE state = '{AnswerState.LEARNED}' GROUP BY label"
-IN_PLAY = one_of((AskState.OPEN, AskState.LEASED, AskState.PARKED))
+IN_PLAY = one_of((QuestionState.OPEN, QuestionState.LEASED, QuestionState.PARKED))
 
 
 @dataclass(frozen=True)

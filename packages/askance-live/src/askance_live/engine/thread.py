@@ -399,7 +399,7 @@ class Engine:
         self.state.estimate_quality()
         queue.release_overdue(session, now)
         queue.expire(session, self.state, now)
-        self.state.note_open(queue.open_asks(session))
+        self.state.note_open(queue.count_open_questions(session))
         raise_alarms(session, self.state, self.database.room())
         self._swept = time.monotonic()
 

@@ -105,7 +105,9 @@ LeaseToken = Annotated[
     str,
     Meta(pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$(?!\n)", title="the token that came with the ask, such as '17.1'"),
 ]
-AskNumber = Annotated[int, Meta(ge=0, le=10**15 - 1, description="The ask's number.", extra={"code": "unknown_ask"})]
+QuestionNumber = Annotated[
+    int, Meta(ge=0, le=10**15 - 1, description="The ask's number.", extra={"code": "unknown_ask"})
+]
 ClassName = Annotated[
     str | list[str] | dict[str, bool],
     Meta(

@@ -26,21 +26,21 @@ from askance_live.questions.corrections import (
     remember,
     take_back,
 )
-from askance_live.questions.queue import FOR_EVER, SET_ASIDE, Ask, find, is_passed_on, lease_again
+from askance_live.questions.queue import FOR_EVER, SET_ASIDE, StoredQuestion, find, is_passed_on, lease_again
 from askance_live.questions.states import (
     IN_PLAY,
     VALID,
     AnswerKind,
     AnswerOutcome,
     AnswerState,
-    AskState,
+    QuestionState,
     SkipOutcome,
     SkipReason,
     UndoOutcome,
     one_of,
 )
 from askance_live.questions.submissions import Submission, find_repeated, refuse_retired, store
-from askance_live.questions.transitions import move_ask
+from askance_live.questions.transitions import move_question
 from askance_live.store.database import Session
 from askance_live.store.schema import SetAsideRow
 
@@ -62,7 +62,7 @@ def answer(
     if ask.wanted > 1:
         return vote(session, state, annotator, ask, given)
     has_passed_on = is_passed_on(ask, annotator, given.token or "", state.clock.now())
-    stale = given.token != ask.token or ask.state != AskState.LEASED or ask.annotator != annotator
+    stale = given.token != ask.token or ask.state != QuestionState.LEASED or ask.annotator != annotator
     mine = earlier_answers(session, number, annotator)
     counts = any(earlier.state in VALID for earlier in mine)
     is_free = ask.state in IN_PLAY and not has_passed_on
@@ -83,7 +83,7 @@ def answer(
         after = {"answer_id": given.id, "label": state.labels.show(given.label or 0), "by": annotator}
         remember(session, state, annotator, "answer replace", event, number, was, after)
     if status == AnswerState.WAITING:
-        move_ask(session, ask, AskState.ANSWERED)
+        move_question(session, ask, QuestionState.ANSWERED)
     response = {
         "answer_id": given.id,
         "ask": number,
@@ -108,7 +108,7 @@ def skip(session: Session, state: EngineState, annotator: str, number: int, give
         if given.reason != SkipReason.BAD_DATA:
             outcome = _set_aside(session, state, annotator, ask, given.reason or "", not has_passed_on)
         elif not has_passed_on:
-            move_ask(session, ask, AskState.CLOSED)  # nobody is asked about it any more
+            move_question(session, ask, QuestionState.CLOSED)  # nobody is asked about it any more
             outcome = SkipOutcome.CLOSED
             after = {"answer_id": given.id, "reason": given.reason, "by": annotator}
             remember(session, state, annotator, "question close", event, number, [], after)
@@ -121,9 +121,9 @@ def skip_for_all(
 ) -> dict[str, Any]:
     """Close a question as bad data, whoever has it and whatever was answered to it so far; for whoever reviews."""
     ask = find(session, number)
-    if ask.state not in (*IN_PLAY, AskState.DISPUTED):
+    if ask.state not in (*IN_PLAY, QuestionState.DISPUTED):
         raise Problem("already_answered", f"the question {number} is {ask.state}; only one that waits can be closed.")
-    move_ask(session, ask, AskState.CLOSED)
+    move_question(session, ask, QuestionState.CLOSED)
     event, bad_data = event_name(session, ask.event), SkipReason.BAD_DATA
     after = {"answer_id": identifier, "reason": bad_data, "by": by, "comment": comment}
     held = [{"leased_to": holder}] if (holder := ask.holder(state.clock.now())) else []
@@ -139,7 +139,9 @@ def skip_for_all(
     return store(session, state, given, AnswerKind.SKIP, number, ask.event, by, AnswerState.SKIPPED, response)
 
 
-def _set_aside(session: Session, state: EngineState, annotator: str, ask: Ask, reason: str, moves: bool) -> SkipOutcome:
+def _set_aside(
+    session: Session, state: EngineState, annotator: str, ask: StoredQuestion, reason: str, moves: bool
+) -> SkipOutcome:
     """Unsure, or later: for others meanwhile, unless somebody has it now, who keeps it."""
     settings = state.config.queue
     unsure = reason == SkipReason.UNSURE
@@ -149,7 +151,7 @@ def _set_aside(session: Session, state: EngineState, annotator: str, ask: Ask, r
     parked = skips >= settings.park_after
     session.execute("UPDATE asks SET skips = ? WHERE id = ?", (skips, ask.id))
     if moves:
-        move_ask(session, ask, AskState.PARKED if parked else AskState.OPEN)
+        move_question(session, ask, QuestionState.PARKED if parked else QuestionState.OPEN)
     if not unsure:
         return SkipOutcome.LATER
     return SkipOutcome.PARKED if parked else SkipOutcome.RETURNED
@@ -214,15 +216,15 @@ def undo(
             if author == annotator and takes_question:
                 returned = lease_again(session, state, annotator, ask)
             else:
-                move_ask(session, ask, AskState.OPEN)
+                move_question(session, ask, QuestionState.OPEN)
     remember(session, state, annotator, "answer undo", event_name(session, given.event), number, was, None)
     was_learned = any(earlier.state == AnswerState.LEARNED for earlier in taken)
     outcome = UndoOutcome.CORRECTION if was_learned else UndoOutcome.WITHDRAWN
     return {"answer_id": identifier, "outcome": outcome, "ask": returned}
 
 
-def _is_free(session: Session, ask: Ask, event: int) -> bool:
+def _is_free(session: Session, ask: StoredQuestion, event: int) -> bool:
     """Whether an ask has no answer that counts, and is in nobody's hands."""
-    if ask.state in (AskState.LEASED, AskState.EXPIRED) or list_bad_data_reports(session, ask):
+    if ask.state in (QuestionState.LEASED, QuestionState.EXPIRED) or list_bad_data_reports(session, ask):
         return False
     return not session.value(COUNT_VALID, (event,))

@@ -41,7 +41,7 @@ from askance_live.questions.corrections import (
     remember,
     take_back,
 )
-from askance_live.questions.queue import FOR_EVER, SET_ASIDE, Ask, find, is_passed_on
+from askance_live.questions.queue import FOR_EVER, SET_ASIDE, StoredQuestion, find, is_passed_on
 from askance_live.questions.states import (
     BY_ONE,
     IN_PLAY,
@@ -49,11 +49,11 @@ from askance_live.questions.states import (
     AnswerKind,
     AnswerOutcome,
     AnswerState,
-    AskState,
+    QuestionState,
     one_of,
 )
 from askance_live.questions.submissions import OF_SEVERAL, Submission, new_name, store
-from askance_live.questions.transitions import move_ask
+from askance_live.questions.transitions import move_question
 from askance_live.store.database import Session
 from askance_live.store.rows import Query
 from askance_live.store.schema import SetAsideRow
@@ -71,20 +71,22 @@ def majority(labels: Sequence[Any]) -> Any:
     return label if 2 * votes > len(labels) else None
 
 
-def has_voted(session: Session, ask: Ask, annotator: str) -> bool:
+def has_voted(session: Session, ask: StoredQuestion, annotator: str) -> bool:
     """Whether an answer of theirs is one of several."""
     return ask.wanted > 1 and any(
         earlier.state == AnswerState.VOTE for earlier in earlier_answers(session, ask.id, annotator)
     )
 
 
-def vote(session: Session, state: EngineState, annotator: str, ask: Ask, given: Submission) -> dict[str, Any]:
+def vote(
+    session: Session, state: EngineState, annotator: str, ask: StoredQuestion, given: Submission
+) -> dict[str, Any]:
     """One of several answers to a question: counts if the question still waits for some, else it is kept as extra.
 
     One that comes late counts, too, even if somebody else has the question by now; they keep it.
     """
     has_passed_on = is_passed_on(ask, annotator, given.token or "", state.clock.now())
-    stale = given.token != ask.token or ask.state != AskState.LEASED or ask.annotator != annotator
+    stale = given.token != ask.token or ask.state != QuestionState.LEASED or ask.annotator != annotator
     mine = earlier_answers(session, ask.id, annotator)
     taken: list[EarlierAnswer] = []
     if given.supersedes in [earlier.id for earlier in mine]:
@@ -113,11 +115,11 @@ def vote(session: Session, state: EngineState, annotator: str, ask: Ask, given: 
     if counts:
         session.execute(SET_ASIDE, SetAsideRow(ask.id, annotator, FOR_EVER))  # nobody gets a question twice
         if not settle(session, state, ask) and ask.state in IN_PLAY and not has_passed_on:
-            move_ask(session, ask, AskState.OPEN)
+            move_question(session, ask, QuestionState.OPEN)
     return response
 
 
-def _refuse_others(session: Session, ask: Ask, mine: list[EarlierAnswer], supersedes: str | None) -> None:
+def _refuse_others(session: Session, ask: StoredQuestion, mine: list[EarlierAnswer], supersedes: str | None) -> None:
     """Nobody speaks for another person; whoever reviews decides the question as a whole."""
     if supersedes is None or supersedes in [earlier.id for earlier in mine]:
         return
@@ -130,7 +132,7 @@ def _refuse_others(session: Session, ask: Ask, mine: list[EarlierAnswer], supers
         )
 
 
-def settle(session: Session, state: EngineState, ask: Ask) -> bool:
+def settle(session: Session, state: EngineState, ask: StoredQuestion) -> bool:
     """Let the consensus follow the votes; False where it takes more of them."""
     standing = VALID_OF_EVENT.one(session, (ask.event,))
     if standing is not None and standing.kind != AnswerKind.CONSENSUS:
@@ -146,15 +148,15 @@ def settle(session: Session, state: EngineState, ask: Ask) -> bool:
     if agreed is not None and standing is None and not state.is_offered(agreed):
         agreed = None  # retired since
     now = find(session, ask.id)
-    if now.state == AskState.CLOSED and list_bad_data_reports(session, now):
+    if now.state == QuestionState.CLOSED and list_bad_data_reports(session, now):
         return True
-    move_ask(session, now, AskState.DISPUTED if agreed is None else AskState.ANSWERED)
+    move_question(session, now, QuestionState.DISPUTED if agreed is None else QuestionState.ANSWERED)
     if agreed is not None and standing is None:
         _agree(session, state, ask, agreed, votes)
     return True
 
 
-def _agree(session: Session, state: EngineState, ask: Ask, label: int, votes: list[EarlierAnswer]) -> None:
+def _agree(session: Session, state: EngineState, ask: StoredQuestion, label: int, votes: list[EarlierAnswer]) -> None:
     """Store what most people said, to be learned."""
     name = new_name(session, state, f"{OF_SEVERAL}{ask.id}")
     said = f"{sum(vote.label == label for vote in votes)} of {len(votes)} people"

@@ -13,8 +13,8 @@ from askance_live.access.auth import note
 from askance_live.dashboard.stored_counts import CountedAnswer
 from askance_live.engine.state import EngineState
 from askance_live.problems import Problem
-from askance_live.questions.queue import Ask
-from askance_live.questions.states import TAKEN_BACK, VALID, AnswerKind, AnswerState, AskState, SkipReason, one_of
+from askance_live.questions.queue import StoredQuestion
+from askance_live.questions.states import TAKEN_BACK, VALID, AnswerKind, AnswerState, QuestionState, SkipReason, one_of
 from askance_live.questions.transitions import move_answer
 from askance_live.store.database import Session
 from askance_live.store.rows import Query
@@ -140,9 +140,9 @@ def take_back(session: Session, state: EngineState, earlier: EarlierAnswer, afte
     return {"answer_id": earlier.id, **content, "by": earlier.annotator, "state": earlier.state}
 
 
-def list_bad_data_reports(session: Session, ask: Ask) -> list[dict[str, Any]]:
+def list_bad_data_reports(session: Session, ask: StoredQuestion) -> list[dict[str, Any]]:
     """Who closed an ask as bad data, where that was not taken back."""
-    if ask.state != AskState.CLOSED:
+    if ask.state != QuestionState.CLOSED:
         return []
     return [
         {"answer_id": skip.id, "reason": skip.reason, "by": skip.annotator, "state": skip.state}

@@ -13,14 +13,14 @@ from __future__ import annotations
 from askance_live.access.auth import begin_now
 from askance_live.engine.state import EngineState, next_due
 from askance_live.questions.queue import FOR_EVER, keep_within
-from askance_live.questions.states import IN_PLAY, AnswerState, AskState, one_of
-from askance_live.questions.transitions import MoveOfAsks
+from askance_live.questions.states import IN_PLAY, AnswerState, QuestionState, one_of
+from askance_live.questions.transitions import MoveOfQuestions
 from askance_live.store.database import Session
 
 PENDING = f"state IN {one_of(IN_PLAY)}"
-LEASED = f"state = '{AskState.LEASED}'"
+LEASED = f"state = '{QuestionState.LEASED}'"
 WAITING = f"state = '{AnswerState.WAITING}'"
-OPEN_AGAIN = MoveOfAsks([AskState.EXPIRED], AskState.OPEN, "expires > ?")
+OPEN_AGAIN = MoveOfQuestions([QuestionState.EXPIRED], QuestionState.OPEN, "expires > ?")
 
 
 def follow_clock(session: Session, state: EngineState, step: float) -> None:

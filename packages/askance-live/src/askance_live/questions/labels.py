@@ -18,8 +18,8 @@ from askance_live.questions.corrections import (
     remember,
     take_back,
 )
-from askance_live.questions.queue import Ask, count_votes, find
-from askance_live.questions.states import KEPT, AnswerKind, AnswerOutcome, AnswerState, AskState, one_of
+from askance_live.questions.queue import StoredQuestion, count_votes, find
+from askance_live.questions.states import KEPT, AnswerKind, AnswerOutcome, AnswerState, QuestionState, one_of
 from askance_live.questions.submissions import (
     BY_EVENT,
     Submission,
@@ -28,7 +28,7 @@ from askance_live.questions.submissions import (
     refuse_retired,
     store,
 )
-from askance_live.questions.transitions import move_ask
+from askance_live.questions.transitions import move_question
 from askance_live.store.database import Session
 from askance_live.store.rows import Query
 
@@ -123,8 +123,8 @@ def give_label(
     }
     if before:
         remember(session, state, source, "label replace", event_id, ask or None, before, after)
-    if was and was.state != AskState.CLOSED:
-        move_ask(session, was, AskState.ANSWERED)
+    if was and was.state != QuestionState.CLOSED:
+        move_question(session, was, QuestionState.ANSWERED)
     if leased_to is not None:
         in_hands = [{"leased_to": leased_to}]
         remember(session, state, source, "label of leased question", event_id, ask, in_hands, after)
@@ -139,7 +139,7 @@ def give_label(
     return store(session, state, given, AnswerKind.LABEL, ask or None, event, source, status, response)
 
 
-def _holder(ask: Ask, source: str, now: float, event_id: str, may_review: bool) -> str | None:
+def _holder(ask: StoredQuestion, source: str, now: float, event_id: str, may_review: bool) -> str | None:
     """Somebody else in whose hands the question about an event is; whoever may not override that is refused."""
     holder = ask.holder(now)
     if holder is None or holder == source:

@@ -17,8 +17,8 @@ from askance_live.engine.label_space import Doubt, LabelSets, ShownLabel, likely
 from askance_live.engine.spending import spending
 from askance_live.engine.state import EngineState
 from askance_live.problems import Problem
-from askance_live.questions.states import IN_PLAY, AnswerState, AskState, ReleaseOutcome, one_of
-from askance_live.questions.transitions import MoveOfAsks, move_ask
+from askance_live.questions.states import IN_PLAY, AnswerState, QuestionState, ReleaseOutcome, one_of
+from askance_live.questions.transitions import MoveOfQuestions, move_question
 from askance_live.questions.variety import AHEAD, BETWEEN, PREFIX, TOPIC_AHEAD, choose_by_topic, choose_varied, words_of
 from askance_live.store.database import Session
 from askance_live.store.rows import Query, upsert
@@ -28,7 +28,7 @@ FOR_EVER = 1e12
 FAIRLY_SURE = 0.8  # the probability from which a question is not said to be about doubt
 
 
-class Ask(NamedTuple):
+class StoredQuestion(NamedTuple):
     """A question, as far as the queue goes by it."""
 
     id: int
@@ -51,25 +51,25 @@ class Ask(NamedTuple):
 
     def holder(self, now: float) -> str | None:
         """Who has it in their hands: nobody once the lease has run out."""
-        is_held = self.state == AskState.LEASED and (self.deadline is None or now < self.deadline)
+        is_held = self.state == QuestionState.LEASED and (self.deadline is None or now < self.deadline)
         return self.annotator if is_held else None
 
 
-BY_NUMBER = Query(Ask, "asks a", "WHERE a.id = ?")
+BY_NUMBER = Query(StoredQuestion, "asks a", "WHERE a.id = ?")
 LEASED_TO = Query(
-    Ask,
+    StoredQuestion,
     "asks a",
-    f"WHERE a.state = '{AskState.LEASED}' AND a.annotator = ? ORDER BY a.deadline, a.rank DESC, a.id DESC",
+    f"WHERE a.state = '{QuestionState.LEASED}' AND a.annotator = ? ORDER BY a.deadline, a.rank DESC, a.id DESC",
 )
 PUT_OFF_UNTIL_NOW = Query(
-    Ask,
+    StoredQuestion,
     "set_aside s JOIN asks a ON a.id = s.ask",
-    f"WHERE s.annotator = ? AND s.until <= ? AND a.state = '{AskState.OPEN}' ORDER BY s.until LIMIT ?",
+    f"WHERE s.annotator = ? AND s.until <= ? AND a.state = '{QuestionState.OPEN}' ORDER BY s.until LIMIT ?",
 )
 OPEN_FOR = Query(
-    Ask,
+    StoredQuestion,
     "asks a",
-    f"WHERE a.state = '{AskState.OPEN}' "
+    f"WHERE a.state = '{QuestionState.OPEN}' "
     "AND NOT EXISTS (SELECT 1 FROM set_aside s WHERE s.ask = a.id AND s.annotator = ? AND s.until > ?) "
     "ORDER BY a.rank DESC, a.id DESC LIMIT ?",
 )
@@ -80,25 +80,25 @@ JUST_ANSWERED = (
 )
 IN_HANDS = (
     f"SELECT substr(e.fields, 1, {PREFIX}) FROM asks a JOIN events e ON e.seq = a.event "
-    f"WHERE a.state = '{AskState.LEASED}' AND a.annotator = ? ORDER BY a.deadline LIMIT ?"
+    f"WHERE a.state = '{QuestionState.LEASED}' AND a.annotator = ? ORDER BY a.deadline LIMIT ?"
 )
-COUNT_OPEN = f"SELECT count(*) FROM asks WHERE state = '{AskState.OPEN}'"
+COUNT_OPEN = f"SELECT count(*) FROM asks WHERE state = '{QuestionState.OPEN}'"
 LENGTHS = f"SELECT state, count(*) FROM asks WHERE state IN {one_of(IN_PLAY)} GROUP BY state"
-COUNT_DISPUTED = f"SELECT n FROM tallies WHERE kind = 'ask' AND name = '{AskState.DISPUTED}'"
-COUNT_LEASED_TO = f"SELECT count(*) FROM asks WHERE state = '{AskState.LEASED}' AND annotator = ?"
+COUNT_DISPUTED = f"SELECT n FROM tallies WHERE kind = 'ask' AND name = '{QuestionState.DISPUTED}'"
+COUNT_LEASED_TO = f"SELECT count(*) FROM asks WHERE state = '{QuestionState.LEASED}' AND annotator = ?"
 COUNT_VOTES = f"SELECT count(*) FROM answers WHERE ask = ? AND state = '{AnswerState.VOTE}'"
 SET_ASIDE = upsert(SetAsideRow, "ask", "annotator")
 PUT_OFF = (
     "SELECT count(*), min(s.until) FROM set_aside s JOIN asks a ON a.id = s.ask "
-    f"WHERE s.annotator = ? AND s.until > ? AND s.until < ? AND a.state = '{AskState.OPEN}'"
+    f"WHERE s.annotator = ? AND s.until > ? AND s.until < ? AND a.state = '{QuestionState.OPEN}'"
 )
-RELEASE = MoveOfAsks([AskState.LEASED], AskState.OPEN, "deadline <= ?")
-EXPIRE_LEAST = MoveOfAsks(
-    [AskState.OPEN],
-    AskState.EXPIRED,
-    f"id IN (SELECT id FROM asks WHERE state = '{AskState.OPEN}' ORDER BY rank LIMIT ?)",
+RELEASE = MoveOfQuestions([QuestionState.LEASED], QuestionState.OPEN, "deadline <= ?")
+EXPIRE_LEAST = MoveOfQuestions(
+    [QuestionState.OPEN],
+    QuestionState.EXPIRED,
+    f"id IN (SELECT id FROM asks WHERE state = '{QuestionState.OPEN}' ORDER BY rank LIMIT ?)",
 )
-EXPIRE = MoveOfAsks([AskState.OPEN, AskState.PARKED], AskState.EXPIRED, "expires <= ?")
+EXPIRE = MoveOfQuestions([QuestionState.OPEN, QuestionState.PARKED], QuestionState.EXPIRED, "expires <= ?")
 
 
 class NothingToLabel(NamedTuple):
@@ -109,7 +109,7 @@ class NothingToLabel(NamedTuple):
     seconds: int
 
 
-def find(session: Session, ask: int) -> Ask:
+def find(session: Session, ask: int) -> StoredQuestion:
     """The ask of this number."""
     found = BY_NUMBER.one(session, (ask,))
     if found is None:
@@ -117,7 +117,7 @@ def find(session: Session, ask: int) -> Ask:
     return found
 
 
-def is_passed_on(ask: Ask, annotator: str, token: str, now: float) -> bool:
+def is_passed_on(ask: StoredQuestion, annotator: str, token: str, now: float) -> bool:
     """Whether an ask that was delivered with this token is in somebody else's hands by now.
 
     Whoever never had it is refused: what another person holds is theirs until they answer, give it back, or run out of
@@ -144,18 +144,18 @@ def next_asks(
     release_overdue(session, now)
     mine = [ask for ask in LEASED_TO.all(session, (annotator,)) if ask.id not in held][:n]
     deadline = now + state.config.queue.lease
-    chosen = [move_ask(session, ask, AskState.LEASED, annotator, deadline) for ask in mine]
+    chosen = [move_question(session, ask, QuestionState.LEASED, annotator, deadline) for ask in mine]
     if len(chosen) < n:
         chosen += [
-            move_ask(session, ask, AskState.LEASED, annotator, deadline, is_delivered=True)
+            move_question(session, ask, QuestionState.LEASED, annotator, deadline, is_delivered=True)
             for ask in _open_for(session, annotator, now, n - len(chosen), by_topic)
         ]
     if not chosen:
         return _explain_nothing(session, state, annotator, now)
-    return [describe_ask(session, state, ask) for ask in chosen], lengths(session)
+    return [describe_question(session, state, ask) for ask in chosen], lengths(session)
 
 
-def _open_for(session: Session, annotator: str, now: float, n: int, by_topic: bool) -> list[Ask]:
+def _open_for(session: Session, annotator: str, now: float, n: int, by_topic: bool) -> list[StoredQuestion]:
     """Open asks for an annotator: first those they put off until now, then by rank, no near-duplicates in a row, or by
     topic."""
     returned = PUT_OFF_UNTIL_NOW.all(session, (annotator, now, n))
@@ -169,7 +169,9 @@ def _open_for(session: Session, annotator: str, now: float, n: int, by_topic: bo
     return [*returned, *rest][:n]
 
 
-def _arrange(session: Session, annotator: str, asks: list[Ask], n: int, by_topic: bool) -> list[Ask]:
+def _arrange(
+    session: Session, annotator: str, asks: list[StoredQuestion], n: int, by_topic: bool
+) -> list[StoredQuestion]:
     """The first of these questions, none like the ones that an annotator has just had, if there are others; or those
     that are most like the last one."""
     words = {event: words_of(fields) for event, fields in session.select_in(WORDS, [ask.event for ask in asks])}
@@ -178,12 +180,12 @@ def _arrange(session: Session, annotator: str, asks: list[Ask], n: int, by_topic
     return arrange([(ask, words[ask.event]) for ask in asks], [words_of(fields) for (fields,) in before], n)
 
 
-def count_votes(session: Session, ask: Ask) -> int:
+def count_votes(session: Session, ask: StoredQuestion) -> int:
     """How many people have answered a question of several."""
     return int(session.value(COUNT_VOTES, (ask.id,))) if ask.wanted > 1 else 0
 
 
-def open_asks(session: Session) -> int:
+def count_open_questions(session: Session) -> int:
     """How many asks are open."""
     return int(session.value(COUNT_OPEN))
 
@@ -196,11 +198,11 @@ def lengths(session: Session) -> dict[str, int]:
 
 def _explain_nothing(session: Session, state: EngineState, annotator: str, now: float) -> NothingToLabel:
     length = lengths(session)
-    if length[AskState.OPEN]:
-        return _put_off(session, annotator, now, length[AskState.OPEN])
-    if length[AskState.LEASED]:
+    if length[QuestionState.OPEN]:
+        return _put_off(session, annotator, now, length[QuestionState.OPEN])
+    if length[QuestionState.LEASED]:
         own = session.value(COUNT_LEASED_TO, (annotator,))
-        whose = "your own hands" if own == length[AskState.LEASED] else "somebody's hands"
+        whose = "your own hands" if own == length[QuestionState.LEASED] else "somebody's hands"
         return NothingToLabel("all_leased", f"Every open question is in {whose}.", 10)
     if not state.totals["events"]:
         return NothingToLabel(
@@ -216,7 +218,7 @@ def _explain_nothing(session: Session, state: EngineState, annotator: str, now: 
         f"{number:,} {words}"
         for number, words in (
             (state.totals["expired"], "expired without an answer"),
-            (length[AskState.PARKED], "parked, since several people were unsure"),
+            (length[QuestionState.PARKED], "parked, since several people were unsure"),
             (int(session.value(COUNT_DISPUTED) or 0), "disputed, to be decided by somebody who reviews"),
         )
         if number
@@ -265,7 +267,7 @@ def find_asked_labels(session: Session, ask: int) -> int:
     return asked_about(event.scores)
 
 
-def describe_ask(session: Session, state: EngineState, ask: Ask) -> dict[str, Any]:
+def describe_question(session: Session, state: EngineState, ask: StoredQuestion) -> dict[str, Any]:
     """An ask as the label page gets it. The suggestion is the most probable class, where a model that is to find a rare
     class may predict that; of label sets, what is more probable than not of the labels that are asked about. Random
     samples are blind: no suggestion that could sway the answer."""
@@ -364,7 +366,7 @@ def expire(session: Session, state: EngineState, now: float) -> None:
 
 def keep_within(session: Session, state: EngineState) -> None:
     """At most so many open asks: the least valuable expires first, counted."""
-    excess = open_asks(session) - state.config.queue.most_open
+    excess = count_open_questions(session) - state.config.queue.most_open
     if excess > 0:
         EXPIRE_LEAST.apply(session, (excess,))
         state.count("expired", excess)
@@ -374,12 +376,12 @@ def renew(session: Session, state: EngineState, annotator: str, number: int, tok
     """Hold on to a lease, or to one that ran out and that nobody took; not to one skipped or given back."""
     now = state.clock.now()
     ask = find(session, number)
-    if ask.state not in (AskState.OPEN, AskState.LEASED) or ask.annotator != annotator or ask.token != token:
+    if ask.state not in (QuestionState.OPEN, QuestionState.LEASED) or ask.annotator != annotator or ask.token != token:
         raise Problem(
             "stale_token", f"the lease {token!r} of ask {number} is no longer yours; take another with /v1/asks/next."
         )
     deadline = now + state.config.queue.lease
-    move_ask(session, ask, AskState.LEASED, annotator, deadline)
+    move_question(session, ask, QuestionState.LEASED, annotator, deadline)
     return {"ask": number, "token": token, "deadline": iso(deadline), "seconds_left": state.config.queue.lease}
 
 
@@ -387,13 +389,15 @@ def release(session: Session, state: EngineState, annotator: str, number: int, t
     """Give an ask back before its lease ends."""
     ask = find(session, number)
     is_passed_on(ask, annotator, token, state.clock.now())
-    if ask.state != AskState.LEASED or ask.annotator != annotator or ask.token != token:
+    if ask.state != QuestionState.LEASED or ask.annotator != annotator or ask.token != token:
         return {"ask": number, "outcome": ReleaseOutcome.STALE}
-    move_ask(session, ask, AskState.OPEN)
+    move_question(session, ask, QuestionState.OPEN)
     return {"ask": number, "outcome": ReleaseOutcome.RELEASED}
 
 
-def lease_again(session: Session, state: EngineState, annotator: str, ask: Ask) -> dict[str, Any]:
+def lease_again(session: Session, state: EngineState, annotator: str, ask: StoredQuestion) -> dict[str, Any]:
     """Give an ask whose answer was taken back to its annotator once more."""
     deadline = state.clock.now() + state.config.queue.lease
-    return describe_ask(session, state, move_ask(session, ask, AskState.LEASED, annotator, deadline, is_delivered=True))
+    return describe_question(
+        session, state, move_question(session, ask, QuestionState.LEASED, annotator, deadline, is_delivered=True)
+    )

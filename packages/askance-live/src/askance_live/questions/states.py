@@ -13,7 +13,7 @@ from typing import Final
 from askance.errors import AskanceError
 
 
-class AskState(StrEnum):
+class QuestionState(StrEnum):
     """Where a question is."""
 
     OPEN = "open"
@@ -107,11 +107,11 @@ class UndoOutcome(StrEnum):
     ALREADY_UNDONE = "already_undone"
 
 
-IN_PLAY: Final = (AskState.OPEN, AskState.LEASED, AskState.PARKED)
+IN_PLAY: Final = (QuestionState.OPEN, QuestionState.LEASED, QuestionState.PARKED)
 """Questions that may still be answered."""
-OVER: Final = (AskState.ANSWERED, AskState.CLOSED, AskState.EXPIRED)
+OVER: Final = (QuestionState.ANSWERED, QuestionState.CLOSED, QuestionState.EXPIRED)
 """Questions that nobody gets any more."""
-OUT: Final = (*OVER, AskState.DISPUTED)
+OUT: Final = (*OVER, QuestionState.DISPUTED)
 """Questions that the queue no longer has."""
 VALID: Final = (AnswerState.WAITING, AnswerState.LEARNED)
 """Answers that count."""
@@ -121,15 +121,19 @@ BY_ONE: Final = (AnswerKind.ANSWER, AnswerKind.LABEL)
 """What one person or source said."""
 TAKEN_BACK: Final = (AnswerState.UNDONE, AnswerState.SUPERSEDED)
 
-ASK_MOVES: Final[dict[str | None, frozenset[AskState]]] = {
-    None: frozenset({AskState.OPEN}),
-    AskState.OPEN: frozenset(AskState),
-    AskState.LEASED: frozenset(AskState) - {AskState.EXPIRED},
-    AskState.PARKED: frozenset(AskState),
-    AskState.ANSWERED: frozenset({AskState.ANSWERED, AskState.OPEN, AskState.LEASED, AskState.DISPUTED}),
-    AskState.CLOSED: frozenset({AskState.OPEN, AskState.LEASED, AskState.ANSWERED, AskState.DISPUTED}),
-    AskState.EXPIRED: frozenset({AskState.OPEN, AskState.ANSWERED}),
-    AskState.DISPUTED: frozenset(AskState) - {AskState.PARKED, AskState.EXPIRED},
+ASK_MOVES: Final[dict[str | None, frozenset[QuestionState]]] = {
+    None: frozenset({QuestionState.OPEN}),
+    QuestionState.OPEN: frozenset(QuestionState),
+    QuestionState.LEASED: frozenset(QuestionState) - {QuestionState.EXPIRED},
+    QuestionState.PARKED: frozenset(QuestionState),
+    QuestionState.ANSWERED: frozenset(
+        {QuestionState.ANSWERED, QuestionState.OPEN, QuestionState.LEASED, QuestionState.DISPUTED}
+    ),
+    QuestionState.CLOSED: frozenset(
+        {QuestionState.OPEN, QuestionState.LEASED, QuestionState.ANSWERED, QuestionState.DISPUTED}
+    ),
+    QuestionState.EXPIRED: frozenset({QuestionState.OPEN, QuestionState.ANSWERED}),
+    QuestionState.DISPUTED: frozenset(QuestionState) - {QuestionState.PARKED, QuestionState.EXPIRED},
 }
 """Where a question may go from each state; None is one that is new.
 
@@ -155,11 +159,11 @@ class ForbiddenMove(AskanceError):
     """Something was about to get a state that it cannot have after the one it has."""
 
 
-def check_ask_move(before: str | None, after: str) -> None:
+def check_question_move(before: str | None, after: str) -> None:
     """Refuse to move a question where it cannot go.
 
-    >>> check_ask_move("open", AskState.LEASED)
-    >>> check_ask_move("leased", AskState.EXPIRED)
+    >>> check_question_move("open", QuestionState.LEASED)
+    >>> check_question_move("leased", QuestionState.EXPIRED)
     Traceback (most recent call last):
         ...
     askance_live.questions.states.ForbiddenMove: a question that is leased cannot become expired.

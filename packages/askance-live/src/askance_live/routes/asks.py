@@ -12,7 +12,7 @@ from starlette.responses import Response
 from askance_live.engine.label_space import LabelSets, ShownLabel, known_of
 from askance_live.exchange.received import digest_of
 from askance_live.http.routing import Request, route
-from askance_live.http.schemas import AskNumber, ClassName, LeaseToken, Name, QueryString, RequestBody
+from askance_live.http.schemas import ClassName, LeaseToken, Name, QueryString, QuestionNumber, RequestBody
 from askance_live.questions import answers, queue
 from askance_live.questions.states import AnswerOutcome, ReleaseOutcome, SkipOutcome, SkipReason
 from askance_live.questions.submissions import Submission
@@ -131,7 +131,7 @@ async def next_asks(service: Service, request: Request, query: NextAsks) -> Ques
 
 
 @route("POST", "/v1/asks/{ask}/answer", "label", is_repeatable=True)
-async def answer(service: Service, request: Request, ask: AskNumber, body: GiveAnswer) -> Answered:
+async def answer(service: Service, request: Request, ask: QuestionNumber, body: GiveAnswer) -> Answered:
     """Answer a question. The same answer_id gives the same response for ever."""
     name = request.user.name
     labels = service.engine.state.labels
@@ -147,7 +147,7 @@ async def answer(service: Service, request: Request, ask: AskNumber, body: GiveA
 
 
 @route("POST", "/v1/asks/{ask}/skip", "label")
-async def skip(service: Service, request: Request, ask: AskNumber, body: SkipAsk) -> Skipped:
+async def skip(service: Service, request: Request, ask: QuestionNumber, body: SkipAsk) -> Skipped:
     """Skip a question: unsure (to others), bad_data (closed), later (back in ten minutes)."""
     name = request.user.name
     identifier = body.answer_id.value if body.answer_id else uuid4().hex
@@ -157,12 +157,12 @@ async def skip(service: Service, request: Request, ask: AskNumber, body: SkipAsk
 
 
 @route("POST", "/v1/asks/{ask}/renew", "label", is_repeatable=True)
-async def renew(service: Service, request: Request, ask: AskNumber, body: Lease) -> Renewed:
+async def renew(service: Service, request: Request, ask: QuestionNumber, body: Lease) -> Renewed:
     """Hold on to a question that takes longer."""
     return await service.do(queue.renew, request.user.name, ask, body.token)
 
 
 @route("POST", "/v1/asks/{ask}/release", "label")
-async def release(service: Service, request: Request, ask: AskNumber, body: Lease) -> Released:
+async def release(service: Service, request: Request, ask: QuestionNumber, body: Lease) -> Released:
     """Give a question back."""
     return await service.do(queue.release, request.user.name, ask, body.token)

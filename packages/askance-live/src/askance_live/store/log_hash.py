@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from askance_live.problems import StartError
-from askance_live.questions.states import TAKEN_BACK, AnswerState, AskState, one_of
+from askance_live.questions.states import TAKEN_BACK, AnswerState, QuestionState, one_of
 from askance_live.store.database import Session
 from askance_live.store.schema import TABLES
 
@@ -136,7 +136,7 @@ def damaged_tables(session: Session) -> list[str]:
 # --- whether the log is as it was written --------------------------------------------------------------
 
 
-STATES = {"asks": AskState, "answers": AnswerState}
+STATES = {"asks": QuestionState, "answers": AnswerState}
 
 
 def find_damage(session: Session) -> list[str]:

@@ -65,7 +65,7 @@ class EventRow(NamedTuple):
     audit_probability: float
 
 
-class AskRow(NamedTuple):
+class QuestionRow(NamedTuple):
     """A row of ``asks``."""
 
     id: int
@@ -76,7 +76,7 @@ class AskRow(NamedTuple):
     rank: float
     """Log informativeness + time / freshness: the highest comes first."""
     state: str
-    """One of ``states.AskState``."""
+    """One of ``states.QuestionState``."""
     created: float
     expires: float
     skips: int = 0
@@ -305,7 +305,7 @@ class OutboxRow(NamedTuple):
 
 TABLES: Final[dict[str, type[tuple[Any, ...]]]] = {
     "events": EventRow,
-    "asks": AskRow,
+    "asks": QuestionRow,
     "answers": AnswerRow,
     "learned": LearnedRow,
     "settings": SettingsRow,
