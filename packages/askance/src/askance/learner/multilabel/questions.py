@@ -14,16 +14,17 @@ names its label. With an intercept the constant is column 0, and the features fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from askance.compile import specialise
 from askance.errors import IncompatibleRules, InvalidInput
+from askance.learner.base import length_of
 from askance.learner.budget import Budget
 from askance.learner.compiled import CompiledLearner
-from askance.learner.events import MOST_FEATURES, Events, Preparation, in_pieces, room_for
+from askance.learner.events import MOST_FEATURES, Events, Preparation, in_pieces, read_events, room_for
 from askance.learner.labels import MISSING
 from askance.learner.loop import MISTAKES, Block
 from askance.learner.multilabel.model_per_label import ModelPerLabel, model_of
@@ -252,3 +253,64 @@ def _one_by_one(block: Block) -> Iterator[Block]:
     """Each row as a block of its own, which shares nothing with the others."""
     for first, last in zip(block.starts[:-1].tolist(), block.starts[1:].tolist(), strict=True):
         yield Block(np.array([0, last - first], np.int32), block.columns[first:last], block.values[first:last])
+
+
+class EventReader(StreamClassifier):
+    """Reads events of any form, as a classifier of one label would.
+
+    It is never asked: it knows the fields of raw events, and how wide rows are.
+    """
+
+    @property
+    def preparation(self) -> Preparation:
+        return self._compiled_learner().preparation
+
+    def open(self, X: Any, Y: Any) -> tuple[Any, Any, int]:
+        """Several events, as raw ones or as rows, their label sets, and how many events there are."""
+        if isinstance(Y, str) and isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X):
+            Y, name = [row.get(Y) for row in X], Y  # before nested fields are named, and empty ones dropped
+            X = [{field: value for field, value in row.items() if field != name} for row in X]
+        raw = self._raw_events(X)
+        if raw is None:
+            if isinstance(Y, str):
+                raise InvalidInput(f"X has no column {Y!r} that could hold the labels; pass them as Y.")
+            rows = self._check_rows(X, reset=not self._has_begun)
+            return rows, Y, length_of(rows) or 0
+        return raw, raw.pop(Y) if isinstance(Y, str) else Y, raw.n_events
+
+    def take(self, opened: Any, label: Any) -> Events:
+        """The events for the loop. The first ones settle what their fields are, or how wide they are."""
+        if hasattr(opened, "shape"):
+            events = read_events(opened)
+            if not self._has_begun:
+                self._begin(NO_AND_YES, opened.shape[1])
+            return events
+        self._match_fields(opened)
+        events = self._take_many(opened, NO_AND_YES)
+        self._remember_label(label)
+        return events
+
+    def take_one(self, x: Any, time: Any) -> tuple[Block, np.ndarray]:
+        """One event that comes now, and its time."""
+        row = self._raw_event(x)
+        if row is None:
+            when = self._times(None if time is None else [time])
+            return self._one_event(x)[1], when
+        _, block, when = self._take_event(row, x, time)
+        return block, when
+
+    def take_answered(self, x: Any) -> Block:
+        """One event that came before."""
+        row = self._raw_event(x)
+        return (self._one_event(x) if row is None else self._answered_event(row))[1]
+
+    def transform(self, X: Any) -> Events:
+        """Several events that are only predicted."""
+        raw = self._raw_events(X)
+        if raw is None:
+            return read_events(self._check_rows(X, reset=False))
+        from askance.data.encoding.raw import transform
+
+        self._match_fields(raw)
+        self._check_any_is_known(raw)
+        return read_events(self._as_wide_as_the_model(transform(self._features, raw)))
