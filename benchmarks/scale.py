@@ -242,7 +242,7 @@ def no_threads(*_: Any) -> None:
 
 def restricted(play: Callable[[], Any], ahead: Callable[..., Any] = read_ahead) -> Any:
     """Play without threads that parse, and read ahead in another way."""
-    with mock.patch.object(run, "_parser_threads", no_threads), mock.patch.object(run, "read_ahead", ahead):
+    with mock.patch.object(run, "parser_threads", no_threads), mock.patch.object(run, "read_ahead", ahead):
         return play()
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from askance_live.questions.undo import UNDOABLE
+from askance_live.questions.answers import UNDOABLE
 
 
 def test_a_label_is_compared_with_the_one_that_holds_now(make, store):

@@ -9,9 +9,9 @@ import pytest
 from askance.data.formats import pieces
 from askance.data.formats.libsvm import LibsvmStream
 from askance.errors import AskanceError
-from askance.runner import run as playing_run
-from askance.runner import run_file
+from askance.runner import run_file, shared_reading
 from askance.runner.algorithm_spec import AlgorithmSpec
+from askance.runner.curve_recorder import CurveSpec
 
 SPEC = AlgorithmSpec("PAA-I", budget=0.3)
 
@@ -44,7 +44,7 @@ def parsed_by(monkeypatch):
 
 
 def play_with(cores, path, monkeypatch, **options):
-    monkeypatch.setattr(playing_run, "cores", lambda: cores)
+    monkeypatch.setattr(shared_reading, "cores", lambda: cores)
     return run_file(str(path), SPEC, **options)
 
 
@@ -56,7 +56,7 @@ def test_model_trace_and_curve_are_those_of_one_thread(lines, parsed_by, tmp_pat
     for cores in (1, 2):
         assert not parsed_by
         trace, model = tmp_path / f"{cores}.csv", tmp_path / f"{cores}.model"
-        curve = playing_run.CurveSpec("accuracy", "labels")
+        curve = CurveSpec("accuracy", "labels")
         result = play_with(cores, path, monkeypatch, trace=trace, save=model, curve=curve)
         values = [getattr(result.curve, name).tolist() for name in ("events", "labels", "values")]
         found.append((trace.read_bytes(), model.read_bytes(), result.totals.events, values, result.features))

@@ -315,7 +315,7 @@ def test_a_run_that_ended_goes_on_with_files_that_came_since(tmp_path):
         (("--update-immediately",), "--update-immediately is for --workers; without them every answer is learned imm"),
         (("--at-once",), "--update-immediately is for --workers"),
         (("--workers", "0"), "--workers"),
-        (("-",), "the standard input is played alone"),
+        (("-",), "the standard input is run alone"),
         (("nowhere.csv",), "there is no file 'nowhere.csv'"),
         (("*.tsv",), "there is no file that matches '*.tsv'."),
         (("a.jsonl",), "mixes formats"),

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     screen = console(width_in_a_pipe=80)
     if not options.json:
         introduce(screen, options.events)
-    demo = play(options.events, options.seed, screen if screen.is_terminal and not options.json else None)
+    demo = run_demo(options.events, options.seed, screen if screen.is_terminal and not options.json else None)
     if options.json:
         print_json(demo.as_json())
     else:
@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def play(events: int, seed: int, screen: Console | None = None) -> Demo:
-    """Play the stream three times, the first time before the eyes of whoever looks at ``screen``."""
+def run_demo(events: int, seed: int, screen: Console | None = None) -> Demo:
+    """Run the stream three times, the first time as a show on ``screen``."""
     from sklearn.base import clone
 
     import askance

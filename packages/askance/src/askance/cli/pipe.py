@@ -26,7 +26,7 @@ from askance.plural import format_count
 
 if TYPE_CHECKING:
     from askance.brokers import Numbered
-    from askance.runner import Model, Pipe
+    from askance.runner import Pipe
     from askance.runner.listen import Answer
     from askance.runner.vw_pipe import VwPipe
 
@@ -217,7 +217,7 @@ def make_pipe(options: argparse.Namespace) -> Pipe:
     if options.time_field and not name_timed_limits(options) and not options.load:
         raise InvalidParameter(f"--time-field is for {name_timed_limits(options, given=False)}, which is missing.")
     if options.load:
-        return Pipe.of(load_model(options), options.label, options.time_field, options.na_values)
+        return Pipe.of(model_of(options), options.label, options.time_field, options.na_values)
     return Pipe(
         classes_of(options),
         read_spec(options, intercept=not options.raw),
@@ -239,18 +239,8 @@ def make_vw_pipe(options: argparse.Namespace) -> VwPipe:
         if given:
             raise InvalidParameter(f"{name} is for events with named fields, not for lines of Vowpal Wabbit.")
     if options.load:
-        return VwPipe.of(load_model(options))
+        return VwPipe.of(model_of(options))
     return VwPipe(classes_of(options), read_spec(options, intercept=not options.raw), raw=options.raw)
-
-
-def load_model(options: argparse.Namespace) -> Model:
-    """The model to resume."""
-    own: dict[str, Any] = {
-        "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
-        "--costs": options.costs, "--classes": options.classes,
-        "--field": options.kinds, "--raw": options.raw, "--explore": options.explore, "--seed": options.seed,
-    }  # fmt: skip
-    return model_of(options, own)
 
 
 def classes_of(options: argparse.Namespace) -> list[str]:

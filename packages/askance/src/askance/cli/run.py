@@ -6,6 +6,8 @@ import argparse
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -101,8 +103,9 @@ def separator(text: str) -> str:
     return text
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run; a signal ends it with a message, and no file is left half written."""
+@contextmanager
+def ending_with_a_message() -> Iterator[None]:
+    """A signal ends the process with a message, and no file is left half written; a bad line ends it with advice."""
     from askance.errors import BadLine, InvalidInput
 
     is_main = threading.current_thread() is threading.main_thread()
@@ -110,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     heeded = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # a job in the background
     before = {number: signal.signal(number, stop) for number in heeded}
     try:
-        return run_to_its_end(options)
+        yield
     except BadLine as error:
         raise InvalidInput(f"{error} {BAD_LINE_ADVICE}") from None
     finally:
@@ -128,7 +131,8 @@ def stop(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def run_to_its_end(options: argparse.Namespace) -> int:
+@ending_with_a_message()
+def run(options: argparse.Namespace) -> int:
     """Run the source, write the files that are wanted and show the result."""
     from askance.cli.run_screen import RunScreen
     from askance.errors import InvalidParameter
@@ -265,13 +269,8 @@ def load(options: argparse.Namespace) -> Any:
     """The model to resume, of which only the budget can be changed; None without --load."""
     if not options.load:
         return None
-    own = {
-        "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
-        "--costs": options.costs, "--classes": options.classes,
-        "--field": options.kinds, "--scale": options.scale != "auto", "--no-intercept": not options.intercept,
-        "--raw": options.raw, "--time-field": options.time_field, "--explore": options.explore, "--seed": options.seed,
-    }  # fmt: skip
-    return model_of(options, own)
+    named = {"--scale": options.scale != "auto", "--no-intercept": not options.intercept}
+    return model_of(options, {**named, "--time-field": options.time_field})
 
 
 command = Command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from askance.cli.command import whole_number
@@ -261,11 +261,16 @@ def name_timed_limits(options: argparse.Namespace, *, given: bool = True) -> str
     return " or ".join(kind.option for kind in timed if not given or getattr(options, kind.destination) is not None)
 
 
-def model_of(options: argparse.Namespace, own: dict[str, Any]) -> Model:
-    """The model to resume. Only its budget can be changed: the options in ``own`` it brings itself."""
+def model_of(options: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Model:
+    """The model to resume. Only its budget can be changed: it brings what these options and ``more`` say."""
     from askance.errors import InvalidParameter
     from askance.runner import Model
 
+    own = {
+        "--algorithm": options.algorithm, "--set": options.settings, "--objective": options.objective,
+        "--costs": options.costs, "--classes": options.classes, "--field": options.kinds, "--raw": options.raw,
+        "--explore": options.explore, "--seed": options.seed, **(more or {}),
+    }  # fmt: skip
     for name, given in own.items():
         if given:
             raise InvalidParameter(f"{name} cannot be changed with --load: the model brings its own.")

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "Pipe", "Progress", "RunResult", "run_file"]
 
-_HOMES = dict.fromkeys(("RunResult", "Progress", "run_file"), "askance.runner.run") | {
+_LAZY_IMPORTS = dict.fromkeys(("RunResult", "Progress", "run_file"), "askance.runner.run") | {
     "Model": "askance.runner.model",
     "Pipe": "askance.runner.pipe",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module 'askance.runner' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(importlib.import_module(_LAZY_IMPORTS[name]), name)
     return value

@@ -31,7 +31,7 @@ class AlgorithmSpec:
     parameters : mapping, optional
         The algorithm's own parameters, by the papers' letters.
     budget : None, int, float or Budget
-        How many labels may be bought.
+        How many labels may be requested.
     explore : float, default 0.0
         The least ask probability of every event.
     normalize, intercept, random_state

@@ -1,4 +1,4 @@
-"""A pipe between brokers: messages in, replies out, each taken once whatever is killed.
+"""A pipe between brokers: messages in, replies out, each taken once even if a process is killed.
 
 One file is the commit: the model, the position in the source, the ids of the latest events and the replies that may not
 be published yet are written at once, or not at all.
@@ -9,7 +9,7 @@ be published yet are written at once, or not at all.
     commit to the source            the broker's group has come so far
 
 Killed before the save, all of it happens again from the file as it was; after it, the replies that the file holds are
-published, and the source goes on after the position in the file. The broker's own offsets are for those who look how
+published, and the source resumes after the position in the file. The broker's own offsets are for those who look how
 far behind one is; they decide only where a new model begins.
 """
 
@@ -63,7 +63,7 @@ class BrokerPipe:
     encode : callable
         A reply as bytes.
     complain : callable
-        Is told, in a sentence, that a broker was lost or found again.
+        Called with a message when a broker is lost or found again.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class BrokerPipe:
     def begin(self, signals: StopSignals) -> bool:
         """Connect; whether no signal came before that.
 
-        A new pipe says at once what is wrong. One that goes on has seen its stream, and is often started again together
-        with the broker: it waits for one that cannot be reached, and a minute for what is not found there."""
+        A new pipe says at once what is wrong. One that is resumed has seen its stream, and is often started again
+        together with the broker: it waits for one that cannot be reached, and a minute for what is not found there."""
         try:
             self.open()
         except AskanceError as error:
@@ -142,8 +142,8 @@ class BrokerPipe:
             for message in self._source.read(MOST_TAKEN - self._unsaved, min(IDLE, left)):
                 if until is None:
                     until = time.monotonic() + wait
-                place = message.offset if len(self._position) <= 1 else f"{message.partition}:{message.offset}"
-                reply = self._pipe.answer(message.body, f"message {place}")
+                where = message.offset if len(self._position) <= 1 else f"{message.partition}:{message.offset}"
+                reply = self._pipe.answer(message.body, f"message {where}")
                 self._position[message.partition] = message.offset
                 self._unsaved += 1
                 if reply is not None:
@@ -218,7 +218,7 @@ def find_saved(path: str | os.PathLike[str], spec: AlgorithmSpec | None, budget:
 
 @contextmanager
 def sole_writer(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the file of a model: two processes that go on with it would each undo what the other saved."""
+    """Hold the file of a model: two processes that resume it would each undo what the other saved."""
     try:
         import fcntl
     except ImportError:  # not on Windows

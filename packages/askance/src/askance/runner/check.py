@@ -1,4 +1,4 @@
-"""What a file looks like to us, without playing it: its fields, its labels, and what looks wrong."""
+"""What a file has, without running it: its fields, its labels, and what looks wrong."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FileReport:
     """How many events have each label, the most frequent first."""
     warnings: list[str]
     obstacle: str | None
-    """Why ``askance run`` would refuse it; None if it would play."""
+    """Why ``askance run`` would refuse it; None if it would run."""
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain values, for programs."""
@@ -115,7 +115,7 @@ def _report(stream: Stream, name: str, kind: str) -> FieldReport:
 
 
 def _obstacle(stream: Stream, counts: Counter[Any], classes: Sequence[Any] | None) -> str | None:
-    """Why the file could not be played."""
+    """Why the file could not be run."""
     if not stream.rows_read:
         return f"{stream.name!r} has no events."
     if not counts:

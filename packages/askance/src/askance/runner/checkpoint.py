@@ -1,7 +1,7 @@
-"""A model that is saved on the way, with the place in the files that it has come to; and how a run goes on from it.
+"""A model that is saved on the way, with the position in the files that it has come to; and how a run resumes it.
 
-What is saved is the model after a piece of the files (see ``stream.pieces``). Whoever goes on from there plays the
-pieces that follow, and comes to the same model, bit for bit, as if nothing had happened: a piece ends a round.
+What is saved is the model after a piece of the files (see ``stream.pieces``). A run that resumes it reads the pieces
+that follow and comes to exactly the same model: a piece ends a round.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Checkpoint:
     every : int or None
         Save after so many events.
     source
-        The files that are played.
+        The files that are read.
     in_rounds : bool
         Whether answers are learned at the end of a round.
     spec : AlgorithmSpec
@@ -48,32 +48,36 @@ class Checkpoint:
     ) -> None:
         if every is not None and path is None:
             raise InvalidParameter("a model that is saved on the way needs a file: name it with --save.")
-        self.path, self._every, self._source, self._spec = path, every, source, spec
+        self.path, self.every, self._source, self._spec = path, every, source, spec
         self._in_rounds = in_rounds
+        self.position: Position | None = None
+        """Where the run begins; None at the beginning of the files."""
         self._saved_at = 0
 
     def add(self, runner: StreamRunner, reader: SharedReader) -> None:
-        """A batch was played: save the model if it is time."""
-        if self._every is None or self.path is None or runner.totals is None:
+        """A batch was run: save the model if it is time."""
+        if self.every is None or self.path is None or runner.totals is None:
             return
-        if runner.totals.events - self._saved_at >= self._every:
+        if runner.totals.events - self._saved_at >= self.every:
             self._saved_at = runner.totals.events
             model = runner.model()
             self.mark(model, reader)
             model.save(self.path)
 
     def mark(self, model: Model, reader: SharedReader) -> None:
-        """Write down in the model how far the files were played."""
+        """Write down in the model how far the files were run, if the run may be resumed."""
+        if self.every is None:
+            return
         position = reader.position
         files = sizes_of(self._source)[: position.place + 1]
         model.about["position"] = {**position._asdict(), "files": files, "in_rounds": self._in_rounds}
 
-    def find(self, resume: Model | None) -> tuple[Model | None, Position | None]:
-        """The model to go on with and where to go on; what is given, and None, if no run was interrupted."""
-        if self.path is None or self._every is None:
+    def find(self, given: Model | None) -> Model | None:
+        """The model to resume, at ``position``; the one that is given if no run was interrupted."""
+        if self.path is None or self.every is None:
             raise InvalidParameter("--continue goes on with what --save and --save-every have saved: name both again.")
         if not Path(self.path).exists():
-            return resume, None
+            return given
         model = Model.load(self.path)
         kept = model.about.get("position")
         if not isinstance(kept, Mapping):
@@ -81,17 +85,18 @@ class Checkpoint:
                 f"the model in {str(self.path)!r} was not saved on the way through files; go on with --load, or name "
                 "another file to save to."
             )
-        self._check(model, kept, is_new=resume is None)
-        return model, Position(kept["pieces"], kept["place"], kept["lines"])
+        self._check(model, kept, is_new=given is None)
+        self.position = Position(kept["pieces"], kept["place"], kept["lines"])
+        return model
 
     def _check(self, model: Model, kept: Mapping[str, Any], is_new: bool) -> None:
-        """Refuse to go on with other files, or in another way."""
-        played, now = kept["files"], sizes_of(self._source)
-        for before, after in zip(played, [*now, *([None] * len(played))], strict=False):
+        """Refuse to resume with other files, or in another way."""
+        done, now = kept["files"], sizes_of(self._source)
+        for before, after in zip(done, [*now, *([None] * len(done))], strict=False):
             if after is None or list(before) != list(after):
                 has = "is not there now" if after is None else f"is {after[0]!r} with {after[1]:,} bytes now"
                 raise InvalidParameter(
-                    f"the model in {str(self.path)!r} has played {before[0]!r} with {before[1]:,} bytes, in whose "
+                    f"the model in {str(self.path)!r} has run {before[0]!r} with {before[1]:,} bytes, in whose "
                     f"place {has}; go on with the same files in the same order."
                 )
         about = json.loads(json.dumps(self._spec.about(), default=str))

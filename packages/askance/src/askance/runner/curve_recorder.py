@@ -24,7 +24,7 @@ class CurveSpec:
     window: int | None = None
 
     def check(self) -> None:
-        """Raise if no stream can have this curve, before anything is played."""
+        """Raise if no stream can have this curve, before anything is run."""
         refuse_metric(self.metric, 1)
         if self.over not in OVER:
             raise InvalidParameter(f"a curve goes over events or labels, not {self.over!r}.")

@@ -16,7 +16,7 @@ from askance.learner.multilabel import MultiLabelTrace
 from askance.learner.multilabel.classifier import parameters_for_sets
 from askance.learner.multilabel.label_sets import UnknownLabel, check_labels, read_set
 from askance.runner.algorithm_spec import LABEL_SET_ALGORITHM, AlgorithmSpec
-from askance.runner.model import Model
+from askance.runner.model import USUAL_SEPARATOR, Model
 from askance.runner.stream_runner import StreamRunner, no_label_in
 
 
@@ -37,7 +37,8 @@ class LabelSetRunner(StreamRunner):
 
     @staticmethod
     def options(reading: ReadOptions, model: Model | None) -> ReadOptions:
-        return replace(reading, labels="text", classes=None)
+        separator = reading.label_separator or (model and model.classifier.label_separator) or USUAL_SEPARATOR
+        return replace(reading, labels="text", label_separator=separator, classes=None)
 
     @staticmethod
     def labels_in(stream: Stream) -> list[str]:

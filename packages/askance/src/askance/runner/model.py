@@ -40,7 +40,7 @@ SPARSE = {AS_IT_IS: "not scaled", STANDARDISED: "standardised by running statist
 
 @dataclass
 class Model:
-    """A classifier with the state of its stream, which the next stream goes on from.
+    """A classifier with the state of its stream, which the next stream resumes.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Model:
         check_can_be_written(path)
         stream = pack_stream(self.stream, self.about, encoder_of(self.reader))
         if self.has_label_sets:
-            from askance.learner.multilabel.files import save_label_sets
+            from askance.learner.multilabel.classifier import save_label_sets
 
             save_label_sets(self.classifier, Path(path), stream=stream)
         else:
@@ -93,7 +93,7 @@ class Model:
         """Read what ``save`` wrote, or a model of raw events that was saved in Python."""
         classifier: Any
         if has_label_sets := holds_label_sets(path):
-            from askance.learner.multilabel.files import read_label_set_model
+            from askance.learner.multilabel.classifier import read_label_set_model
 
             classifier, arrays = read_label_set_model(path)
         else:

@@ -99,7 +99,7 @@ class Pipe:
 
     @classmethod
     def of(cls, model: Model, label: str | None = None, time_field: str | None = None, na_values: Any = None) -> Pipe:
-        """Go on with a model that was saved by a pipe, or by playing a file with named fields."""
+        """Resume a model that was saved by a pipe, or by running a file with named fields."""
         model.refuse_label_sets()
         kept = model.stream
         if "fields" not in kept:

@@ -26,7 +26,7 @@ class Predictions(NamedTuple):
     probabilities: np.ndarray
     """The probability of each class."""
     reasons: list[list[tuple[Any, float]]] | None
-    """What moved the score of each event, the strongest first; None if nobody asked."""
+    """What moved the score of each event, the strongest first; None without ``explain``."""
 
 
 class Predictor:
@@ -174,7 +174,7 @@ class LabelSetPredictor(Predictor):
         X = self._rows_of(batch)
         sets = np.empty(X.shape[0], object)
         for row, has_label in enumerate(self.classifier.predict(X) == 1):
-            sets[row] = [str(self.classes[place]) for place in np.flatnonzero(has_label)]
+            sets[row] = [str(self.classes[index]) for index in np.flatnonzero(has_label)]
         self._count(sets, batch.y)
         columns = {**self._number(batch), "labels": sets}
         return Predictions(columns, self.classifier.predict_proba(X), None)

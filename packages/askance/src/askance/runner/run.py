@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from askance.data import Stream
-from askance.data.formats import pieces
+from askance.data import Batch, Stream
 from askance.data.formats.read_options import ReadOptions, change
 from askance.engines import WorkerEngine
-from askance.engines.local import ThreadEngine, cores
+from askance.engines.local import cores
 from askance.errors import BadLine, InvalidInput, InvalidParameter
 from askance.evaluate.costs import relative_costs
 from askance.evaluate.metrics import Curve
@@ -25,16 +24,14 @@ from askance.evaluate.metrics.summary import weights_for
 from askance.runner.algorithm_spec import AlgorithmSpec
 from askance.runner.checkpoint import Checkpoint
 from askance.runner.curve_recorder import CurveSpec, Recorder
-from askance.runner.model import USUAL_SEPARATOR, Model, check_can_be_written, describe_preparation
-from askance.runner.shared_reading import Position, SharedReader, read_ahead
+from askance.runner.model import Model, check_can_be_written, describe_preparation
+from askance.runner.shared_reading import SharedReader, parser_threads, read_ahead, share_reading
 from askance.runner.sources import open_source
 from askance.runner.stream_runner import LateClass, StreamRunner
 from askance.runner.totals import ALPHA_P, C_P
 from askance.runner.traces import open_trace
 
 SCALES = ("auto", "none", "l2")
-FEW_PIECES = 3
-MANY_PIECES = 6
 
 
 class Progress(NamedTuple):
@@ -199,7 +196,7 @@ def run_file(
     save_every : int, optional
         Write ``save`` after so many events, too: at the end of the piece that they end in.
     resume : bool, default False
-        If ``save`` has a model that was written by ``save_every``, go on where it was written.
+        If ``save`` has a model that was written by ``save_every``, resume it where it was written.
     **changes
         Single ``ReadOptions``, in the place of those of ``reading``.
     """
@@ -219,9 +216,8 @@ def run_file(
             check_can_be_written(name)
     delayed = bool(in_rounds if in_rounds is not None else engine)
     checkpoint = Checkpoint(save, save_every, source, delayed, spec)
-    position = None
     if resume:
-        model, position = checkpoint.find(model)
+        model = checkpoint.find(model)
     file_run = FileRun(
         source=source,
         spec=spec,
@@ -237,9 +233,7 @@ def run_file(
         progress=progress,
         engine=engine,
         scorers=scorers_in(engine, delayed),
-        save_every=save_every,
         checkpoint=checkpoint,
-        position=position,
     )
     try:
         outcome = file_run.run_with_retries()
@@ -270,9 +264,7 @@ class FileRun:
     progress: Callable[[Progress], None] | None
     engine: WorkerEngine | None
     scorers: int | WorkerEngine | None
-    save_every: int | None
     checkpoint: Checkpoint
-    position: Position | None
     began: float = field(default_factory=perf_counter)
 
     def run_with_retries(self) -> RunResult:
@@ -293,9 +285,6 @@ class FileRun:
         """How the source is read at first: with the state of a model, else from nothing."""
         reading = self.runner.options(self.reading, self.model)
         reading = dataclasses.replace(reading, origins=reading.origins or self.trace is not None)
-        if reading.label_separator is None and self.model is not None and self.model.has_label_sets:
-            separator = self.model.classifier.label_separator or USUAL_SEPARATOR
-            reading = dataclasses.replace(reading, label_separator=separator)
         if self.model is None:
             return dataclasses.replace(reading, raw=self.raw)
         return dataclasses.replace(reading, state=self.model.stream)
@@ -318,12 +307,8 @@ class FileRun:
             names = () if stream.origins is None else stream.origins.names
             file = None if self.trace is None else stack.enter_context(open_trace(self.trace, names))
             recorder = None if self.curve is None else stack.enter_context(Recorder(self.curve))
-            parsers = self.engine or _parser_threads(stream, stack)
-            reader = _share_reading(stream, parsers, self.position, self.save_every)
             runner = self.runner(stream, self.spec, self.model, classes, self.positive, may_be_late, self.scorers)
-            batches = iter(stream if reader is None else reader)
-            if reader is None and stream.source.can_be_read_again:  # a pipe may keep its reader waiting for ever
-                batches = stack.enter_context(closing(read_ahead(batches)))
+            batches, reader = self._batches(stream, stack)
             for batch in batches:
                 decided = runner.add(batch, file)
                 if recorder is not None:
@@ -331,14 +316,45 @@ class FileRun:
                 if reader is not None:
                     self.checkpoint.add(runner, reader)
                 if self.progress is not None:
-                    self.progress(_progress_of(runner, stream, perf_counter() - self.began))
-            if self.position is not None and runner.totals is None:
+                    totals, seconds = runner.totals, perf_counter() - self.began
+                    self.progress(Progress(totals.events, totals.labels, totals.accuracy, seconds, stream.share_read()))
+            if self.checkpoint.position is not None and runner.totals is None:
                 raise InvalidInput(f"the model in {str(self.checkpoint.path)!r} has run {stream.name!r} to its end.")
-            outcome = _outcome(runner, stream, perf_counter() - self.began, is_retry)
-            if reader is not None and self.save_every is not None:
-                self.checkpoint.mark(outcome.model, reader)
-            drawn = None if recorder is None else recorder.curve(outcome.totals.positive, self._weights(runner))
-            return dataclasses.replace(outcome, alpha_p=self.alpha_p, c_p=self.c_p, curve_spec=self.curve, curve=drawn)
+            model = runner.finish()
+            if reader is not None:
+                self.checkpoint.mark(model, reader)
+            curve = None
+            if recorder is not None:
+                curve = recorder.curve(runner.totals.positive, self._weights(runner))
+            return RunResult(
+                name=stream.name,
+                model=model,
+                totals=runner.totals,
+                preparation=describe_preparation(stream, model.classifier),
+                features=runner.width,
+                seconds=perf_counter() - self.began,
+                bad_lines=stream.bad_lines,
+                bad_line_examples=stream.bad_line_examples,
+                unlabeled=runner.unlabeled,
+                widened=stream.promoted,
+                warnings=runner.warnings(),
+                restarted=is_retry,
+                alpha_p=self.alpha_p,
+                c_p=self.c_p,
+                curve_spec=self.curve,
+                curve=curve,
+            )
+
+    def _batches(self, stream: Stream, stack: ExitStack) -> tuple[Iterator[Batch], SharedReader | None]:
+        """The batches of a stream, and the reader that knows their position, if the stream is cut into pieces."""
+        checkpoint = self.checkpoint
+        is_cut = checkpoint.every is not None or checkpoint.position is not None
+        reader = share_reading(stream, self.engine or parser_threads(stream, stack), checkpoint.position, is_cut)
+        if reader is not None:
+            return iter(reader), reader
+        if stream.source.can_be_read_again:
+            return stack.enter_context(closing(read_ahead(iter(stream)))), None
+        return iter(stream), None  # a pipe may keep its reader waiting for ever
 
     def _weights(self, runner: StreamRunner) -> Weights:
         return weights_with_costs(runner.clf, self.alpha_p, self.c_p)
@@ -364,37 +380,6 @@ def scorers_in(engine: WorkerEngine | None, delayed: bool) -> int | WorkerEngine
     return 1 if engine is None else min(engine.count, cores())
 
 
-def _parser_threads(stream: Stream, stack: ExitStack) -> WorkerEngine | None:
-    """Two threads that parse a large file beside the learner, if they can; on two processors, whoever has work has one.
-
-    One thread would read for twice as long as the learner plays, and keep it waiting."""
-    if not (stream.parses_without_lock and stream.source.can_be_read_again and cores() > 1):
-        return None
-    places = range(len(stream.source))
-    if any(stream.source.stored_path(place) is None for place in places):  # compressed: the learner would decompress it
-        return None
-    if sum(map(stream.source.size_of, places)) < MANY_PIECES * pieces.PIECE_BYTES:
-        return None
-    threads = ThreadEngine(2)
-    stack.callback(threads.kill)
-    return threads
-
-
-def _share_reading(
-    stream: Stream, engine: WorkerEngine | None, position: Position | None, save_every: int | None
-) -> SharedReader | None:
-    """The reader in pieces, if one is wanted and the files can be cut; None to read as usual."""
-    if save_every is None and position is None and (engine is None or stream.pieces() is None):
-        return None
-    if engine is not None and stream.pieces() is not None:
-        sizes = [stream.source.size_of(place) for place in range(len(stream.source))]
-        if sum(sizes) < FEW_PIECES * pieces.PIECE_BYTES and not engine.is_remote:
-            engine = None  # processes would start for longer than it takes to parse so little here
-        else:
-            engine.start()
-    return SharedReader(stream, engine, position)
-
-
 def weights_with_costs(clf: Any, alpha_p: float, c_p: float) -> Weights:
     """The weights of metrics, with the costs of mistakes if the classifier has them. Of the costs of a missed event and
     of a false alarm, ``auto`` keeps only the ratio: they are in units of the cheaper one."""
@@ -402,26 +387,3 @@ def weights_with_costs(clf: Any, alpha_p: float, c_p: float) -> Weights:
     if costs is None and update is not None and getattr(update, "objective", None) == "cost":
         costs = relative_costs({"fn": update.ratio, "fp": 1.0}, clf.classes_).tolist()
     return weights_for(alpha_p, c_p, costs, clf.classes_)
-
-
-def _progress_of(runner: StreamRunner, stream: Stream, seconds: float) -> Progress:
-    totals = runner.totals
-    return Progress(totals.events, totals.labels, totals.accuracy, seconds, stream.share_read())
-
-
-def _outcome(runner: StreamRunner, stream: Stream, seconds: float, restarted: bool) -> RunResult:
-    model = runner.finish()
-    return RunResult(
-        name=stream.name,
-        model=model,
-        totals=runner.totals,
-        preparation=describe_preparation(stream, model.classifier),
-        features=runner.width,
-        seconds=seconds,
-        bad_lines=stream.bad_lines,
-        bad_line_examples=stream.bad_line_examples,
-        unlabeled=runner.unlabeled,
-        widened=stream.promoted,
-        warnings=runner.warnings(),
-        restarted=restarted,
-    )

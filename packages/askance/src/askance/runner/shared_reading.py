@@ -2,7 +2,7 @@
 
 Workers parse and hash pieces, and here the numbers are scaled, in order.
 
-The batches are those that one process makes of the same pieces, bit for bit, for any number of workers and any engine.
+The batches are those that one process makes of the same pieces, exactly, for any number of workers and any engine.
 A worker that is killed loses nothing: its piece is sent once more.
 """
 
@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, NamedTuple, TypeVar
 
 from askance.data import Batch, Stream
+from askance.data.formats import pieces as cutting
 from askance.data.formats.pieces import ParsedRows, copy_stream, parse_piece
 from askance.data.formats.stream import Rows
 from askance.engines import WorkerEngine
+from askance.engines.local import ThreadEngine, cores
 from askance.errors import AskanceError, InvalidInput, InvalidParameter
 
 T = TypeVar("T")
 
-AHEAD = 3  # pieces for each worker that are under way, or wait to be played
+AHEAD = 3  # pieces for each worker that are under way, or wait for the learner
+FEW_PIECES, MANY_PIECES = 3, 6  # fewer are read here; from so many on, threads parse
 MOST_LOSSES = 4  # workers in a row that may be killed over one piece
 
 
@@ -41,12 +45,12 @@ def read_ahead(batches: Iterator[T]) -> Generator[T]:
 
 
 class Position(NamedTuple):
-    """How far a stream has been played."""
+    """How much of a stream has been run."""
 
     pieces: int = 0
     place: int = 0
     lines: int = 0
-    """Lines of the file at this place that were played."""
+    """Lines of the file at this place that were run."""
 
 
 class _Sent(NamedTuple):
@@ -119,7 +123,7 @@ class SharedReader:
         if pieces is None:
             raise InvalidParameter(
                 f"{self._stream.name!r} cannot be cut into pieces, as files of CSV, TSV, JSON Lines, LIBSVM or Parquet "
-                "can that are no pipe (and CSV and Parquet not compressed); play it without --save-every."
+                "can that are no pipe (and CSV and Parquet not compressed); run it without --save-every."
             )
         for _ in range(self._first.pieces):
             next(pieces, None)
@@ -166,7 +170,7 @@ class SharedReader:
         return int(getattr(piece, "skipped_lines", 0))
 
     def _share(self, piece: Any) -> float:
-        """How much of the stream has been played, by files, and by bytes of the file in hand."""
+        """How much of the stream has been run, by files, and by bytes of the file in hand."""
         size = self._stream.source.size_of(piece.file_index)
         inside = 1.0 if not size or hasattr(piece, "group") else min(1.0, piece.stop / size)
         return float((piece.file_index + inside) / len(self._stream.source))
@@ -189,3 +193,37 @@ def parse_for(check: tuple[str, str] | None, copy: bytes, piece: Any) -> ParsedR
             f"{check[1]}; install the same."
         )
     return parse_piece(copy, piece)
+
+
+# --- who reads ahead -------------------------------------------------------------------------------------
+
+
+def parser_threads(stream: Stream, stack: ExitStack) -> WorkerEngine | None:
+    """Two threads that parse a large file beside the learner, if they can.
+
+    One thread would read for twice as long as the learner runs, and keep it waiting."""
+    if not (stream.parses_without_lock and stream.source.can_be_read_again and cores() > 1):
+        return None
+    places = range(len(stream.source))
+    if any(stream.source.stored_path(place) is None for place in places):  # compressed: the learner would decompress it
+        return None
+    if sum(map(stream.source.size_of, places)) < MANY_PIECES * cutting.PIECE_BYTES:
+        return None
+    threads = ThreadEngine(2)
+    stack.callback(threads.kill)
+    return threads
+
+
+def share_reading(
+    stream: Stream, engine: WorkerEngine | None, position: Position | None, is_cut: bool
+) -> SharedReader | None:
+    """The reader in pieces, if they must be cut (``is_cut``) or workers can parse them; None to read as usual."""
+    if not is_cut and (engine is None or stream.pieces() is None):
+        return None
+    if engine is not None and stream.pieces() is not None:
+        sizes = [stream.source.size_of(place) for place in range(len(stream.source))]
+        if sum(sizes) < FEW_PIECES * cutting.PIECE_BYTES and not engine.is_remote:
+            engine = None  # processes would start for longer than it takes to parse so little here
+        else:
+            engine.start()
+    return SharedReader(stream, engine, position)

@@ -52,8 +52,8 @@ def expand_sources(sources: Sequence[str]) -> str | list[str]:
     for source in found:
         if not os.path.exists(source):
             if source == "-":
-                raise InvalidInput("the standard input is played alone; leave the other sources out.")
-            raise InvalidInput(f"there is no file {source!r}; a data set is played alone, several sources are files.")
+                raise InvalidInput("the standard input is run alone; leave the other sources out.")
+            raise InvalidInput(f"there is no file {source!r}; a data set is run alone, several sources are files.")
     return found
 
 

@@ -203,9 +203,9 @@ class StreamRunner:
     def _positive(self, classes: np.ndarray) -> int | None:
         if self.positive is None:
             return 1 if len(classes) == 2 else None
-        for place, label in enumerate(classes.tolist()):
+        for index, label in enumerate(classes.tolist()):
             if label == self.positive or str(label) == str(self.positive):
-                return place
+                return index
         known = ", ".join(str(label) for label in classes[:10].tolist())
         raise self._late() or InvalidParameter(
             f"{self.stream.name!r} has no class {str(self.positive)!r}; its classes are {known}."

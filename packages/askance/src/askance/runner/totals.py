@@ -88,9 +88,9 @@ class Totals:
         """The share of right predictions among the events of each class that occurred."""
         events = self.matrix.sum(axis=1)
         return {
-            label: float(self.matrix[place, place] / events[place])
-            for place, label in enumerate(self.classes.tolist())
-            if events[place]
+            label: float(self.matrix[index, index] / events[index])
+            for index, label in enumerate(self.classes.tolist())
+            if events[index]
         }
 
     def summary(self, weights: Weights = USUAL_WEIGHTS) -> dict[str, Any]:

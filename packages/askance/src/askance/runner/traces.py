@@ -1,4 +1,4 @@
-"""Write every decision to a file while the stream plays: CSV, JSON Lines, NumPy or Parquet, by the file's name.
+"""Write every decision to a file while the stream runs: CSV, JSON Lines, NumPy or Parquet, by the file's name.
 
 Memory stays constant, and the file appears under its name only once it is complete. Rows have
 
@@ -10,8 +10,8 @@ Memory stays constant, and the file appears under its name only once it is compl
     predicted      the label predicted when it came
     margin         w.x, or the best score minus the second best
     probability    its ask probability
-    asked          whether its label was bought
-    audit          whether it was bought for the random sample that ``explore`` keeps
+    asked          whether its label was requested
+    audit          whether it was requested for the random sample that ``explore`` keeps
 
 File, line and id are there only if the stream has them. An ``.npz`` file has all of these as arrays, and the classes in
 ``classes``.
@@ -64,25 +64,25 @@ class TraceFile(ABC):
     def __init__(self, target: Path, origins: Sequence[str] = ()) -> None:
         self.target = target
         self.names = ("event", *origins, *DECIDED)
-        self._place = ExitStack()
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        with self._explaining(), ExitStack() as place:
-            self._name = place.enter_context(atomic_write(self.target))
+        with self._explaining(), ExitStack() as stack:
+            self._name = stack.enter_context(atomic_write(self.target))
             self._begin(self._name)
-            self._place = place.pop_all()
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
-            with self._explaining(), self._place:
+            with self._explaining(), self._stack:
                 self._end(True)
             return
         try:
             with suppress(OSError):  # the first error is the one to report
                 self._end(False)
         finally:
-            self._place.__exit__(kind, error, at)
+            self._stack.__exit__(kind, error, at)
 
     def add(self, trace: Trace, first_event: int, origins: Mapping[str, np.ndarray] | None = None) -> None:
         """Write one more piece, whose first event has this number."""

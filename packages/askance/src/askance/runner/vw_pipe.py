@@ -69,12 +69,12 @@ class VwPipe:
 
     @classmethod
     def of(cls, model: Model) -> VwPipe:
-        """Go on with a model that was saved by such a pipe, or by playing lines of Vowpal Wabbit."""
+        """Resume a model that was saved by such a pipe, or by running lines of Vowpal Wabbit."""
         model.refuse_label_sets()
         kept = model.stream
         if kept.get("format") != FORMAT:
             raise InvalidInput(
-                f"the model was trained on {kept.get('format')!r} data, but the lines are Vowpal Wabbit's; play some "
+                f"the model was trained on {kept.get('format')!r} data, but the lines are Vowpal Wabbit's; run some "
                 "with askance run first."
             )
         new = cls.__new__(cls)
@@ -99,7 +99,7 @@ class VwPipe:
         self.keeper: Keeper | None = None
         """Keeps the lines that cannot be used."""
         self.complain: Callable[[str], None] = lambda sentence: None
-        """Is told why a line cannot be used."""
+        """Called with the reason when a line cannot be used."""
 
     def model(self) -> Model:
         """The model, to be saved and gone on with."""
@@ -142,7 +142,7 @@ class VwPipe:
     # --- events ------------------------------------------------------------------------------------------
 
     def _decide(self, tag: str, key: str, features: Features) -> tuple[str, str]:
-        """The prediction, and the importance as it is told; empty if the label is not wanted."""
+        """The prediction, and the importance as it is written; empty if the label is not wanted."""
         X = self._scaling.matrix([features])
         when = time.time() if as_budget(self._clf.budget).reads_time else None
         decision = self._clf.ask((X.indices, X.data), time=when)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from inspect import signature
@@ -9,16 +10,26 @@ from typing import Any, Self
 
 import numpy as np
 
-from askance.errors import InvalidInput, InvalidType
+from askance.errors import InvalidInput, InvalidType, ModelFileError
 from askance.learner.budget import Budget
 from askance.learner.compiled import check_explore
 from askance.learner.engine import not_fitted_yet
 from askance.learner.events import Preparation
+from askance.learner.files import LABEL_SETS, describe, from_bytes, read, revive, save, to_bytes
 from askance.learner.labels import MISSING
 from askance.learner.make import settings_of
-from askance.learner.multilabel.label_sets import check_labels, read_answers, read_label_sets, read_set, unknown_label
+from askance.learner.multilabel.label_sets import (
+    MultiLabelTrace,
+    check_labels,
+    read_answers,
+    read_label_sets,
+    read_set,
+    sets_of,
+    unknown_label,
+)
 from askance.learner.multilabel.model_per_label import ModelPerLabel
 from askance.learner.multilabel.questions import (
+    EventReader,
     Interleaved,
     Marked,
     QuestionEvents,
@@ -26,11 +37,13 @@ from askance.learner.multilabel.questions import (
     QuestionLearner,
     keeps_numbers_by_feature,
 )
-from askance.learner.multilabel.reader import EventReader
-from askance.learner.multilabel.trace import MultiLabelTrace, sets_of
 from askance.learner.presets import is_auto
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.trace import Decision
+
+OWN = ("intercept", "label_separator", "normalize", "n_features")
+"""Parameters that neither the learner nor the reader has."""
+OF_LEARNER = ("query", "budget", "random_state", "explore", "max_pending", "max_pending_age")
 
 
 class MultiLabelClassifier:
@@ -422,15 +435,11 @@ class MultiLabelClassifier:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that ``MultiLabelClassifier.load`` reads: no pickle, versioned, checked."""
-        from askance.learner.multilabel.files import save_label_sets
-
         save_label_sets(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MultiLabelClassifier:
         """Read a classifier that ``save``, or ``askance run --save``, wrote. It goes on where the saved one stood."""
-        from askance.learner.multilabel.files import read_label_set_model
-
         return read_label_set_model(path)[0]
 
 
@@ -467,4 +476,50 @@ def make_multilabel(
     settings = settings_of(name, parameters_for_sets(name, parameters))
     clf = MultiLabelClassifier(labels=labels, label_separator=label_separator, **settings)
     clf._check_rules()
+    return clf
+
+
+# --- files: model files with two more arrays, label_sets and reader --------------------------------------
+
+
+def save_label_sets(clf: MultiLabelClassifier, path: str | os.PathLike[str], **more: np.ndarray) -> None:
+    """Write a classifier to a file, whole or not at all, with more arrays that are to be kept with it."""
+    if not clf._has_begun:
+        raise not_fitted_yet("there is nothing to save before the first event.")
+    document = {"labels": describe(list(clf.labels_)), **{name: getattr(clf, name) for name in OWN}}
+    save(
+        clf._learner,
+        path,
+        label_sets=np.frombuffer(json.dumps(document).encode(), np.uint8),
+        reader=np.frombuffer(to_bytes(clf._reader), np.uint8),
+        **more,
+    )
+
+
+def read_label_set_model(path: str | os.PathLike[str]) -> tuple[MultiLabelClassifier, dict[str, np.ndarray]]:
+    """The classifier of a file, and all arrays that are kept there."""
+    learner, arrays = read(path, QuestionLearner)
+    try:
+        document = json.loads(arrays[LABEL_SETS].tobytes())
+        reader, _ = from_bytes(arrays["reader"].tobytes(), str(path), EventReader)
+        clf = _restore(document, learner, reader)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{str(path)!r} is not a model this version can read ({error}).") from None
+    if clf is None:
+        raise ModelFileError(f"{str(path)!r}: its model is too narrow for its labels.")
+    return clf, arrays
+
+
+def _restore(document: dict[str, Any], learner: QuestionLearner, reader: EventReader) -> MultiLabelClassifier | None:
+    """The classifier of its parts; None if the learner has less room than the labels need."""
+    labels = check_labels(revive(document.pop("labels")).tolist())
+    update = learner.update.update if isinstance(learner.update, ModelPerLabel) else learner.update
+    clf = MultiLabelClassifier(
+        update=update, labels=labels, fields=reader.fields, na_values=reader.na_values, **document,
+        **{name: getattr(learner, name) for name in OF_LEARNER},
+    )  # fmt: skip
+    clf._check_rules()
+    if learner.n_features_in_ < clf._layout(labels).width(reader.n_features_in_):
+        return None
+    clf._keep(reader, learner, labels)
     return clf
