@@ -282,46 +282,46 @@ def test_processes_that_start_together_compile_once_between_them(tmp_path):
 
 
 NEEDS_LOCKS = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks: everybody compiles")
-TAKE_TURN = """
+TAKE_LOCK = """
 from askance import compile as compiling
 compiling.LONGEST_WAIT = 0.2
-with compiling._turn(5):
-    print(json.dumps(compiling._wait_for_turn(compiling._file_of_turns(compiling.cache_directory()), 5)))
+with compiling._compile_lock(5):
+    print(json.dumps(compiling._wait_for_lock(compiling._lock_file(compiling.cache_directory()), 5)))
 """
 
 
 @NEEDS_LOCKS
-def test_a_process_that_holds_its_turn_for_long_is_not_waited_for(tmp_path, monkeypatch):
+def test_a_process_that_holds_the_lock_for_long_is_not_waited_for(tmp_path, monkeypatch):
     from askance import compile as compiling
 
     monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
-    with compiling._turn(5):
-        assert not in_a_new_process(TAKE_TURN, tmp_path)
-    assert in_a_new_process(TAKE_TURN, tmp_path)
+    with compiling._compile_lock(5):
+        assert not in_a_new_process(TAKE_LOCK, tmp_path)
+    assert in_a_new_process(TAKE_LOCK, tmp_path)
 
 
 @NEEDS_LOCKS
-def test_all_turns_together_are_waited_for_no_longer_than_one(tmp_path, monkeypatch):
+def test_all_locks_together_are_waited_for_no_longer_than_one(tmp_path, monkeypatch):
     from askance import compile as compiling
 
     code = """
         import time
         from askance import compile as compiling
         compiling.LONGEST_WAIT = 1.0
-        file = compiling._file_of_turns(compiling._writable_cache_directory(compiling.cache_directory()))
+        file = compiling._lock_file(compiling._writable_cache_directory(compiling.cache_directory()))
         began = time.monotonic()
-        turns = [compiling._wait_for_turn(file, place) for place in (5, 5, 5, 6)]
-        print(json.dumps([turns, compiling._waited, time.monotonic() - began]))
+        had = [compiling._wait_for_lock(file, place) for place in (5, 5, 5, 6)]
+        print(json.dumps([had, compiling._waited, time.monotonic() - began]))
     """
     monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
-    with compiling._turn(5):
-        turns, waited, took = in_a_new_process(code, tmp_path)
-    assert turns == [False] * 4  # of those who waited in vain nobody waits again, or takes turns
+    with compiling._compile_lock(5):
+        had, waited, took = in_a_new_process(code, tmp_path)
+    assert had == [False] * 4  # a process that waited in vain does not wait again
     assert 1.0 <= waited <= took
 
 
 @NEEDS_LOCKS
-def test_a_failure_ends_the_turn(tmp_path, monkeypatch):
+def test_a_failure_frees_the_lock(tmp_path, monkeypatch):
     from askance import compile as compiling
 
     def fail(types):
@@ -329,17 +329,17 @@ def test_a_failure_ends_the_turn(tmp_path, monkeypatch):
 
     monkeypatch.setenv("ASKANCE_CACHE_DIR", str(tmp_path))
     places = []
-    turn = compiling._turn
-    monkeypatch.setattr(compiling, "_turn", lambda place: turn(places.append(place) or 5))
+    lock = compiling._compile_lock
+    monkeypatch.setattr(compiling, "_compile_lock", lambda place: lock(places.append(place) or 5))
     with pytest.raises(ValueError, match="int64"):
-        compiling._take_turns(fail, "digest")("int64")
+        compiling._lock_compiling(fail, "digest")("int64")
     assert len(places) == 1
-    assert in_a_new_process(TAKE_TURN, tmp_path)
+    assert in_a_new_process(TAKE_LOCK, tmp_path)
 
 
 @NEEDS_LOCKS
 def test_where_nobody_can_be_told_to_wait_everybody_compiles(filled_cache, tmp_path):
     code, _ = filled_cache
-    (tmp_path / "kernels" / "turns.lock").mkdir(parents=True)
+    (tmp_path / "kernels" / "compile.lock").mkdir(parents=True)
     assert in_a_new_process(code, tmp_path)["misses"] == 1
     assert in_a_new_process(code, tmp_path)["hits"] == 1

@@ -149,7 +149,7 @@ def _compile(function: Function, slots: dict[Function, Function]) -> Function:
         linked.__qualname__ = linked.__name__ = f"{original.__name__}_{digest[:24]}"
         dispatcher = numba.njit(**options)(linked)
         dispatcher._cache = _cache_for(linked, digest)
-        dispatcher.compile = _take_turns(dispatcher.compile, digest)
+        dispatcher.compile = _lock_compiling(dispatcher.compile, digest)
         return dispatcher
 
     built = {prefetch: _prefetch_intrinsic()}
@@ -411,18 +411,18 @@ def _cache_for(function: Function, digest: str) -> Any:
     return Cache(function)
 
 
-def _take_turns(compile_for: Function, digest: str) -> Function:
+def _lock_compiling(compile_for: Function, digest: str) -> Function:
     """A dispatcher's ``compile``, of which one process at a time works on the same function for the same types. Those
     that come meanwhile wait, and find its machine code on disk: processes that start together on a new machine compile
     once between them."""
 
     @functools.wraps(compile_for)
-    def compile_in_turn(types: Any) -> Any:
+    def compile_under_lock(types: Any) -> Any:
         place = int.from_bytes(hashlib.sha256(f"{digest}{types}".encode()).digest()[:5], "big")
-        with _turn(place):
+        with _compile_lock(place):
             return compile_for(types)
 
-    return compile_in_turn
+    return compile_under_lock
 
 
 LONGEST_WAIT = 120.0
@@ -432,10 +432,10 @@ _waited = 0.0
 
 
 @contextlib.contextmanager
-def _turn(place: int) -> Iterator[None]:
+def _compile_lock(place: int) -> Iterator[None]:
     """While no other process has this place: a byte of a file that is locked, until the process ends at the latest."""
-    file = _file_of_turns(_writable_cache_directory(cache_directory()))
-    if file is None or not _wait_for_turn(file, place):
+    file = _lock_file(_writable_cache_directory(cache_directory()))
+    if file is None or not _wait_for_lock(file, place):
         yield
         return
     try:
@@ -444,8 +444,8 @@ def _turn(place: int) -> Iterator[None]:
         fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
 
 
-def _wait_for_turn(file: int, place: int) -> bool:
-    """Whether the place was had before this process had waited for ``LONGEST_WAIT``."""
+def _wait_for_lock(file: int, place: int) -> bool:
+    """Whether the lock was had before this process had waited for ``LONGEST_WAIT``."""
     global _waited
     while _waited <= LONGEST_WAIT:
         began = time.monotonic()
@@ -461,12 +461,12 @@ def _wait_for_turn(file: int, place: int) -> bool:
 
 
 @functools.cache
-def _file_of_turns(directory: Path) -> int | None:
-    """It stays open: to close it would end all turns of this process. None where there are no locks."""
+def _lock_file(directory: Path) -> int | None:
+    """It stays open: to close it would free all locks of this process. None where there are no locks."""
     if fcntl is None:
         return None
     try:
-        return os.open(directory / "turns.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return os.open(directory / "compile.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:  # another user's file, say
         return None
 

@@ -50,7 +50,7 @@ LARGEST = 1e300  # of a margin, which may come as infinite
 
 def recall_score(parameters: np.ndarray, state: State, event: Event) -> Score:
     """What the model has said of the event in hand."""
-    return Score(int(state.extra[0]), state.extra[1], 0.0)
+    return Score(int(state.extra[PREDICTED]), state.extra[MARGIN], 0.0)
 
 
 def learn_elsewhere(
@@ -243,7 +243,7 @@ class ScoredStream(StreamClassifier):
         self.model = model
         self._rows = RowsInHand()
 
-    # --- playing, asking, telling --------------------------------------------------------------------------
+    # --- run, ask, tell -------------------------------------------------------------------------------------
 
     def run_rows(
         self, row_at: Callable[[int], Any], n_rows: int, y: Any, times: Any = None, bar: ProgressBar | None = None

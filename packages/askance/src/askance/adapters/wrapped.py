@@ -146,7 +146,7 @@ class WrappedClassifier(Estimator):
         assert isinstance(model, EstimatorModel)
         return model
 
-    # --- playing, asking, telling --------------------------------------------------------------------------
+    # --- run, ask, tell -------------------------------------------------------------------------------------
 
     def run(self, X: Any, y: Any = None, times: Any = None, *, progress: bool = False) -> Trace:
         """Play a stream whose labels are known: predict, ask, and learn from what was asked.

@@ -29,10 +29,10 @@ from askance.learner.delayed_updates import check_workers
 from askance.learner.engine import NO_TIMES, Engine, not_fitted_yet
 from askance.learner.events import MOST_FEATURES, fill_gaps
 from askance.learner.group import Decisions
-from askance.learner.labels import distinct_labels, encode_one
+from askance.learner.labels import distinct_labels, encode_one, select_known
 from askance.learner.loop import ASKED, SEEN
 from askance.learner.progress import ProgressBar
-from askance.learner.reader import Reader, as_several, length_of
+from askance.learner.reader import Reader, as_several, length_of, unequal_lengths
 from askance.learner.rule import QueryRule, UpdateRule
 from askance.learner.shards import batches_of, name_label
 from askance.learner.tickets import Tickets
@@ -77,8 +77,8 @@ class StreamClassifier:
 
     _takes_encoded_rows: ClassVar[bool] = True
     """Whether a model of named fields takes sparse rows, which then were encoded by a copy of its encoder."""
-    _plays_questions: ClassVar[bool] = False
-    """Whether its events are questions about the labels of a set (see ``multilabel``)."""
+    _is_for_label_sets: ClassVar[bool] = False
+    """Whether it learns for a ``MultiLabelClassifier``: its events are questions about the labels of a set."""
     _engine_kind: ClassVar[type[Engine]] = Engine
 
     n_features_in_: int
@@ -127,7 +127,7 @@ class StreamClassifier:
         workers: int | WorkerEngine | None = None,
         progress: bool = False,
     ) -> Trace:
-        """Play a stream whose labels are known: predict, ask, and learn from what was asked.
+        """Run a stream whose labels are known: predict, ask, and learn from what was asked.
 
         A second call goes on where the first ended; one without events changes nothing. The result is the same, bit
         for bit, for any division of the stream into calls, and the same as a loop of ``ask`` and, where asked,
@@ -140,7 +140,7 @@ class StreamClassifier:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
-            Or, without y, a list or an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are played one after
+            Or, without y, a list or an iterator of batches ``(X, y)`` or ``(X, y, times)``, which are run one after
             the other; or of functions without arguments that load them, which ``workers`` threads call ahead. With the
             name of a column as y, an iterator of tables or of lists of dicts.
         y : array-like of shape (n_events,), or str
@@ -150,12 +150,12 @@ class StreamClassifier:
             When each event came, in seconds or as datetimes, which are in UTC unless they have a time zone; budgets by
             time need it, unless a field has the kind "time".
         workers : int or WorkerEngine, optional
-            Sift the stream in rounds: so many threads, or the workers of an engine (``askance.engines``), score the
+            Update the model in rounds: so many threads, or workers of ``askance.engines``, score the
             events of a round, a hundredth of those seen before it, by the model as it was when the round began; its
             answers are learned when it is over. The result is the same, bit for bit, for any number of workers, and the
             same as ``ask`` for each event and ``tell`` for the answers of a round at its end; it is not that of a run
             without workers, which learns at once. The end of a call, or of a batch, ends a round. It pays where scoring
-            an event takes long, as with full covariances. ``auto`` scores its events in order, whatever the number.
+            an event takes long, as with full covariances. ``auto`` scores its events in order, for any number.
         progress : bool, default False
             Show a bar, in a notebook and in a terminal. It changes no decision.
 
@@ -434,6 +434,41 @@ class StreamClassifier:
 
         return np.column_stack([log_ndtr(-decision), log_ndtr(decision)])
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of right predictions among the events whose label is known.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
+        y : array-like of shape (n_events,), or the name of a column
+            Where a label is missing, the event does not count.
+        sample_weight : array-like of shape (n_events,), optional
+            How much each event counts.
+        """
+        X, y = as_several(X, y)
+        if isinstance(y, str):
+            if not self._has_begun:
+                raise not_fitted_yet()
+            raw = self._reader.raw_events(X)
+            if raw is None:
+                raise InvalidInput(f"y is {y!r}, but X has no named columns; pass the labels themselves.")
+            X, y = raw, raw.pop(y)
+        classes = getattr(self, "classes_", None)
+        y = self._reader.missing().blank_labels(y, classes)
+        are_numbers = getattr(getattr(y, "dtype", None), "kind", "O") in "biuf"
+        labels, is_known = select_known(y if are_numbers or np.ma.isMaskedArray(y) else np.asarray(y, object), classes)
+        known: Any = slice(None) if is_known is None else is_known
+        if is_known is None:
+            labels = y
+        elif not is_known.any():
+            raise InvalidInput("y has no label that is known, so that nothing can be scored.")
+        elif length_of(X) not in (None, len(is_known)):
+            raise unequal_lengths(length_of(X) or 0, len(is_known))
+        from sklearn.metrics import accuracy_score
+
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(accuracy_score(labels, self.predict(X)[known], sample_weight=weights))
+
     def explain(self, x: Any, label: Any = None) -> list[tuple[Any, float]]:
         """What moved the score of one event: fields, and words of texts, each with its push, the strongest first.
 
@@ -579,7 +614,7 @@ class StreamClassifier:
 
         save(self, path)
 
-    # --- for those who play streams for others: the service, the commands, adapters ---------------------------
+    # --- for the service, the commands and adapters -------------------------------------------------------------
 
     @property
     def _has_begun(self) -> bool:
@@ -598,7 +633,7 @@ class StreamClassifier:
         return None if known is None else self.classes_.item(known.answer)
 
     def _set_labels_asked(self, asked: int) -> Self:
-        """Set how many labels were really asked, if that differs from what was decided here, as when a stream is played
+        """Set how many labels were really asked, if that differs from what was decided here, as when a stream is run
         again for which another model asked. Budgets go by this number, those by predicted class by the decisions."""
         if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or not 0 <= asked <= self.events_seen_:
             most = f"{self.events_seen_:,}, the events seen"

@@ -13,7 +13,7 @@ other machines, get the model once a round and their events, if that is expected
 had to score is scored here.
 
 A rule that keeps statistics of every event that it scores (``auto``) is scored and decided on in one pass, by the
-learner: the score of an event depends on the events before it. What workers can do for it is to read (``playing``).
+learner: the score of an event depends on the events before it. What workers can do for it is to read (``runner``).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Piece(NamedTuple):
     times: np.ndarray
     uniforms: np.ndarray
     answers: np.ndarray
-    """The class index of each label, known to the learner once it is asked; UNLABELED where nobody knows it."""
+    """The class index of each label, known to the learner once it is asked; UNLABELED where it is not known."""
     record: Record
 
     def part(self, first: int, last: int) -> Piece:

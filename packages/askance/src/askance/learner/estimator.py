@@ -12,10 +12,8 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from askance.errors import InvalidInput
 from askance.learner.classifier import StreamClassifier
-from askance.learner.engine import not_fitted_yet
 from askance.learner.events import fill_gaps
-from askance.learner.labels import select_known
-from askance.learner.reader import as_several, length_of, unequal_lengths
+from askance.learner.reader import length_of
 from askance.plural import format_count
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **parameters: Any) -> Self: ...
-        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
         def get_metadata_routing(self) -> Any: ...
         def set_fit_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
         def set_partial_fit_request(self, **requests: bool | str | None) -> Self: ...
@@ -49,7 +46,7 @@ class ActiveClassifier(StreamClassifier, Estimator):
     texts, with words, categories, dates, truth values, gaps and nested fields. Raw events are encoded as those of files
     are, by an encoder that is a part of the model.
 
-    A classifier belongs to one thread at a time; several of them can play in several threads.
+    A classifier belongs to one thread at a time; several of them can run in several threads.
 
     Parameters
     ----------
@@ -144,40 +141,6 @@ class ActiveClassifier(StreamClassifier, Estimator):
 
     def _check_names(self, X: Any, reset: bool) -> None:
         _check_feature_names(self, X, reset=reset)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of right predictions among the events whose label is known.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_events, n_features), table, list of dicts or list of texts
-        y : array-like of shape (n_events,), or the name of a column
-            Where a label is missing, the event does not count.
-        sample_weight : array-like of shape (n_events,), optional
-            How much each event counts.
-        """
-        X, y = as_several(X, y)
-        if isinstance(y, str):
-            if not self._has_begun:
-                raise not_fitted_yet()
-            raw = self._reader.raw_events(X)
-            if raw is None:
-                raise InvalidInput(f"y is {y!r}, but X has no named columns; pass the labels themselves.")
-            X, y = raw, raw.pop(y)
-        classes = getattr(self, "classes_", None)
-        y = self._reader.missing().blank_labels(y, classes)
-        are_numbers = getattr(getattr(y, "dtype", None), "kind", "O") in "biuf"
-        labels, is_known = select_known(y if are_numbers or np.ma.isMaskedArray(y) else np.asarray(y, object), classes)
-        if is_known is None:
-            return super().score(X, y, sample_weight)
-        if not is_known.any():
-            raise InvalidInput("y has no label that is known, so that nothing can be scored.")
-        if length_of(X) not in (None, len(is_known)):
-            raise unequal_lengths(length_of(X) or 0, len(is_known))
-        from sklearn.metrics import accuracy_score
-
-        weights = None if sample_weight is None else np.asarray(sample_weight)[is_known]
-        return float(accuracy_score(labels, self.predict(X)[is_known], sample_weight=weights))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._has_begun

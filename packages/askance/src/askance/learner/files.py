@@ -144,8 +144,8 @@ def from_bytes(
         arrays = _arrays(body)
         document = json.loads(arrays.pop("document").tobytes())
         upgrade(version, document, arrays)
-        if kind._plays_questions != (LABEL_SETS in arrays):
-            raise _other_kind(kind._plays_questions)
+        if kind._is_for_label_sets != (LABEL_SETS in arrays):
+            raise _other_kind(kind._is_for_label_sets)
         return _restore(version, document, arrays, kind, encoders), arrays
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from None

@@ -45,7 +45,7 @@ NUMBERS = "fiub"  # kinds of arrays
 
 
 class FirstBatches(NamedTuple):
-    """The first batches of a stream, read before any of them is played: they say what its fields and classes are."""
+    """The first batches of a stream, read before any of them is run: they say what its fields and classes are."""
 
     batches: list[tuple[Any, Any, Any]]
     """Events, raw ones opened, with their labels and times."""
@@ -171,10 +171,9 @@ class Reader:
                 known = self._clf.classes_.tolist()
                 raise InvalidInput(f"classes={classes!r} differs from the classes at first, {known}.")
             return self._clf.classes_
-        if classes is not None:
-            return distinct_labels(classes, "classes")
-        if self._clf.classes is not None:
-            return distinct_labels(self._clf.classes, "classes")
+        named = self.classes_so_far(classes)
+        if named is not None:
+            return distinct_labels(named, "classes")
         found = distinct_known_labels(y, "y")
         if not len(found):
             raise InvalidInput("y has no label that is known; name the classes with classes=.")
@@ -451,7 +450,7 @@ class Reader:
         return FirstBatches(held, classes, first)
 
     def _settle_kinds(self, parts: Sequence[RawEvents]) -> None:
-        """Settle what the fields are by the first batches, before any of them is played."""
+        """Settle what the fields are by the first batches, before any of them is run."""
         from askance.data.encoding.columns import settle_kinds
 
         features = self._fresh_features()
@@ -460,12 +459,12 @@ class Reader:
         self._keep_names(parts[0])
 
     def unsettle(self) -> None:
-        """Forget the fields that ``read_first`` settled: nothing was played."""
+        """Forget the fields that ``read_first`` settled: none of the batches was run."""
         for name in ("_features", "feature_names_in_"):
             self._clf.__dict__.pop(name, None)
 
     def end_first(self, first: FirstBatches) -> None:
-        """The first batches were played: kinds may change from now on, and what looks wrong in them is said."""
+        """The first batches were run: kinds may change from now on, and what looks wrong in them is said."""
         from askance.data.encoding.columns import reopen_kinds
 
         reopen_kinds(self._features, first.raw)

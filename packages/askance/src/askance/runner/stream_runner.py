@@ -49,7 +49,7 @@ class StreamRunner:
     may_be_late : bool
         Whether to raise ``LateClass``, rather than an error for the user, if the first batch does not have all labels.
     workers : int, WorkerEngine or None
-        Learn each batch in rounds with so many threads, or with an engine; None: learn at once.
+        Update the model in rounds, with so many threads or an engine; None: learn at once.
     """
 
     usual_algorithm: ClassVar[str] = USUAL_ALGORITHM

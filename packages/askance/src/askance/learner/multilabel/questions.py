@@ -191,7 +191,7 @@ class QuestionEngine(Engine):
 class QuestionLearner(StreamClassifier):
     """Plays questions. Its model is that of all labels, and its budget and tickets count questions."""
 
-    _plays_questions: ClassVar[bool] = True
+    _is_for_label_sets: ClassVar[bool] = True
     _engine_kind: ClassVar = QuestionEngine
 
     @property
