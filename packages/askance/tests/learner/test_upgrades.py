@@ -35,7 +35,7 @@ def play_on(clf, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7, 8, 9])
 def test_a_model_of_an_earlier_format_decides_as_it_would_have(format_, name):
     folder = MODELS / f"format-{format_}"
     expected = json.loads((folder / "decisions.json").read_text())[name]

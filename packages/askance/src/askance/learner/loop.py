@@ -179,7 +179,7 @@ class Parameters(NamedTuple):
     """The scales as the user gave them."""
     budget: np.ndarray
     class_ceilings: np.ndarray
-    """How many labels may ever be asked of the events predicted as each class; empty if the budget has no such limit."""
+    """How many labels may ever be asked of the events predicted as each class; empty without such a limit."""
     explore: float
     """The least ask probability of every event, as long as the budget allows a label at all."""
 

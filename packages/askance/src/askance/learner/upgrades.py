@@ -8,8 +8,8 @@ A step changes the document and the arrays of a file in place, as far as the nex
     5   the encoder of raw events was no part of the model: ``askance run`` and ``askance pipe`` kept it beside
     7   a committee did not count what tells it of a change: 3 numbers more in its head, 16 more for each class
     8   a committee did not remember what it asked lately, nor how likely: 98 numbers more in its head, 2 for each class
-    9   the numbers of a budget state had no names; labels were not counted by predicted class; ``front_load`` was called
-        ``hurry``
+    9   the numbers of a budget state had no names; labels were not counted by predicted class; ``front_load`` was
+        called ``hurry``
 
 What a file does not have of the parameters of ``Probit`` is from before they were there, whatever its format
 (``fill_in_earlier``).

@@ -62,8 +62,8 @@ class DecayingRate(Fixed):
         The number of labels.
     """
 
-    kernels: ClassVar = Pacing(resume, suspend, due_after_events, pace_by_decay)  # type: ignore[assignment]
-    sets_pace: ClassVar = True  # type: ignore[assignment]
+    kernels: ClassVar = Pacing(resume, suspend, due_after_events, pace_by_decay)
+    sets_pace: ClassVar = True
 
 
 def resolve_budget(budget: Any) -> Any:
