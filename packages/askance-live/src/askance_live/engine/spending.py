@@ -44,7 +44,7 @@ def count_spent(state: EngineState, now: float) -> list[Spent]:
 def count_by_class(state: EngineState) -> dict[str, dict[str, int]]:
     """The questions about events predicted as each class beside their limit; empty without one."""
     given = state.config.asking.given
-    limits = [given[name] for name, kind in BUDGET_KINDS.items() if kind.by_class and given[name] is not None]
+    limits: list[int] = [limit for name, limit in given.items() if BUDGET_KINDS[name].by_class and limit is not None]
     if not limits:
         return {}
     learner = state.learner
