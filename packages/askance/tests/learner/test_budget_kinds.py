@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from askance.budgets import Both, Budget, Fixed, PerPeriod, Rate, Unlimited
+from askance.budgets import Both, Budget, Fixed, PerPeriod, PerPredictedClass, Rate, Unlimited
 from askance.cli.run_options import add_algorithm, budget_of, name_timed_limits
+from askance.errors import InvalidParameter
 from askance.learner.auto import DecayingRate
 from askance.learner.budget_kinds import BUDGET_KINDS, DAY, Limits, Span, count, per, read_limits
 from askance_live.cli.init import example_budgets
@@ -18,6 +19,7 @@ from askance_live.clock import iso
 from askance_live.config import AskingSettings, from_document
 from askance_live.dashboard.counts import PeriodCounts
 from askance_live.engine.exploration import budget_of as service_budget
+from askance_live.engine.label_sets.learner import LabelSetLearner
 from askance_live.engine.learner import Incoming, Learner
 from askance_live.engine.spending import spending
 
@@ -74,6 +76,9 @@ def test_the_command_line_and_the_settings_take_the_same_values(name: str, text:
         (["--per-day", "0"], Fixed(0)),
         (["--per-day", "5", "--budget", "50"], Both(Fixed(50), PerPeriod(5, "1d"))),
         (["--rate", "0.1", "--budget", "50"], Both(Fixed(50), Rate(0.1))),
+        (["--per-class", "7"], PerPredictedClass(7)),
+        (["--per-class", "0"], Fixed(0)),
+        (["--per-class", "7", "--rate", "0.1"], Both(Rate(0.1), PerPredictedClass(7))),
         (["--budget", "0.1", "--per-day", "9"], Both(Rate(0.1), PerPeriod(9, "1d"))),
     ],
 )
@@ -106,6 +111,7 @@ def test_settings_are_checked_by_name() -> None:
         (Rate(0.5, burst=0), "about 50% of the events"),
         (PerPeriod(5, "1h"), "at most 5 labels an hour"),
         (PerPeriod(5, "2w"), "at most 5 labels every 2w"),
+        (PerPredictedClass(5000), "at most 5,000 labels of each predicted class"),
         (Fixed(9) & PerPeriod(5), "at most 9 labels and at most 5 labels a day"),
     ],
 )
@@ -184,3 +190,38 @@ def test_a_kind_by_time_that_is_declared_is_counted_and_shown(tmp_path: Path) ->
     assert learner.clf.labels_asked_ == 2
     events(7.1)
     assert learner.clf.labels_asked_ == 3
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "PAA-I"])
+def test_the_service_limits_the_questions_of_each_predicted_class_and_reports_them(
+    algorithm: str, tmp_path: Path
+) -> None:
+    config = from_document(
+        {
+            "classes": ["ham", "spam", "work"],
+            "model": {"algorithm": algorithm},
+            "asking": {"per_class": 3, "rate": 1, "audit": 0.5},
+        },
+        tmp_path,
+    )
+    assert service_budget(config.asking) == PerPredictedClass(3)
+    learner, counts = Learner(config.model, config.asking), PeriodCounts()
+    state = SimpleNamespace(config=config, learner=learner, period_counts=counts)
+    assert spending(state, DAY)["by_class"] == {key: {"spent": 0, "limit": 3} for key in config.model.classes}
+    asked = [0, 0, 0]
+    for seq in range(60):
+        word = ["free money", "lunch at noon", "the report"][seq % 3]
+        [decided] = learner.decide([Incoming({"text": word}, DAY + seq)], seq)
+        asked[decided.predicted] += decided.asked
+    found = spending(state, DAY + 60)
+    assert [part["spent"] for part in found["by_class"].values()] == asked
+    assert max(asked) == 3
+    assert found["exhausted"] == (asked == [3, 3, 3])
+    assert found["next_at"] is None
+
+
+def test_label_sets_of_the_service_refuse_a_limit_by_class(tmp_path: Path) -> None:
+    document = {"classes": ["a", "b"], "label_sets": True, "asking": {"per_class": 3}}
+    config = from_document(document, tmp_path)
+    with pytest.raises(InvalidParameter, match="limit the answers by a number, a share or a number a period"):
+        LabelSetLearner(config.model, config.asking)

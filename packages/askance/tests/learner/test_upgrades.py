@@ -35,7 +35,7 @@ def play_on(clf, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("format_", [3, 4, 5, 6, 7, 8, 9])
 def test_a_model_of_an_earlier_format_decides_as_it_would_have(format_, name):
     folder = MODELS / f"format-{format_}"
     expected = json.loads((folder / "decisions.json").read_text())[name]
@@ -66,6 +66,13 @@ def test_a_model_of_an_earlier_format_is_saved_in_the_present_one(name, tmp_path
             MODELS / "format-3" / f"{name}.model", tmp_path / "new.model",
         ))  # fmt: skip
         assert np.array_equal(one, other)
+
+
+def test_an_initial_burst_is_spent_as_it_was_under_the_former_name():
+    auto, rate = (askance.load(MODELS / "format-9" / f"{name}.model") for name in ("auto", "rate"))
+    assert auto.update.front_load
+    assert not rate.budget.front_load
+    assert rate._labels_asked_by_class == [0, 0]  # not known by class
 
 
 def test_every_format_has_a_step_or_a_field_more_and_files_that_show_it():

@@ -41,15 +41,36 @@ def count_spent(state: EngineState, now: float) -> list[Spent]:
     return sorted(found, key=lambda spent: spent.span.seconds or inf)
 
 
+def count_by_class(state: EngineState) -> dict[str, dict[str, int]]:
+    """The questions about events predicted as each class beside their limit; empty without one."""
+    given = state.config.asking.given
+    limits: list[int] = [limit for name, limit in given.items() if BUDGET_KINDS[name].by_class and limit is not None]
+    if not limits:
+        return {}
+    learner = state.learner
+    counts = learner.clf._labels_asked_by_class or [0] * len(learner.classes)
+    return {label: {"spent": asked, "limit": min(limits)} for label, asked in zip(learner.classes, counts, strict=True)}
+
+
+def has_spent_all_classes(by_class: dict[str, dict[str, int]]) -> bool:
+    """Whether the events predicted as each class have had their questions."""
+    return bool(by_class) and all(part["spent"] >= part["limit"] for part in by_class.values())
+
+
 def spending(state: EngineState, now: float) -> dict[str, Any]:
-    """Questions of this hour, of this day and in all, beside their limits; when there will be some again."""
+    """Questions of this hour, of this day, in all and by predicted class, beside their limits; when there will be some
+    again."""
     asking = state.config.asking
     parts = count_spent(state, now)
     ends = [(int(now // span.seconds) + 1) * span.seconds if span.seconds else inf for span in _spans_spent(parts)]
+    by_class = count_by_class(state)
+    if has_spent_all_classes(by_class):
+        ends.append(inf)
     exhausted = bool(ends) or 0 in asking.given.values()
     return {
         "rate": asking.rate,
         **{span.name: {"spent": asked, "limit": limit} for span, asked, limit in parts},
+        "by_class": by_class,
         "spans": {span.words: span.name for span, _, _ in parts},
         "exhausted": exhausted,
         "next_at": iso(max(ends)) if ends and max(ends) < inf else None,

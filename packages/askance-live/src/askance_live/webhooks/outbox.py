@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from askance_live.clock import DAY, iso, span
 from askance_live.config import Config
 from askance_live.engine.quality_tracker import QualityTracker
-from askance_live.engine.spending import count_spent
+from askance_live.engine.spending import count_by_class, count_spent, has_spent_all_classes
 from askance_live.engine.state import EngineState
 from askance_live.store.database import Session
 from askance_live.store.rows import UPSERT_META, Query, insert
@@ -152,7 +152,10 @@ def raise_alarms(session: Session, state: EngineState, room: int | None) -> None
         return
     now, reserve = state.clock.now(), state.config.server.disk_reserve
     holds: dict[str, dict[str, Any]] = {}
-    if spent := [part.span.name for part in count_spent(state, now) if part.is_all]:
+    spent = [part.span.name for part in count_spent(state, now) if part.is_all]
+    if has_spent_all_classes(count_by_class(state)):
+        spent.append("classes")
+    if spent:
         holds["budget.spent"] = {"spent": spent}
     if is_drifting(state.learner.tracker):
         holds["drift.alarm"] = {"sampled": state.learner.tracker.drift.sampled}

@@ -167,16 +167,19 @@ export const CARDS = [
       if (budget.exhausted) return `Yes.${budget.next_at ? ` Questions go on at ${clock(budget.next_at)}.` : ""}`;
       const parts = spansOf(budget);
       const limited = parts.filter(([, part]) => part.limit !== null).map(([name, part]) => `${count(part.spent)} of ${count(part.limit)} ${name}`);
+      const classes = Object.values(budget.by_class);
+      if (classes.length) limited.push(`${count(classes.filter(({ spent, limit }) => spent >= limit).length)} of ${count(classes.length)} predicted classes have had their ${some(classes[0].limit, "question")}`);
       const spread = budget.pace ? ` The rest is spread over the ${budget.pace.period}, about one question every ${duration(budget.pace.seconds)}.` : "";
       return limited.length ? `No: ${limited.join(", ")}.${spread}` : `There is no limit but ${shareOf(budget)}; ${some(budget.total.spent, "question")} asked so far.`;
     },
     draw: ({ budget }, series, width, words) =>
-      barsChart(width, spansOf(budget).map(([name, { spent, limit }]) => ({
+      barsChart(width, [...spansOf(budget), ...Object.entries(budget.by_class).slice(0, MOST_BARS)].map(([name, { spent, limit }]) => ({
         name, value: limit === null ? 0 : spent, limit, words: limit === null ? `${count(spent)}, no limit` : `${count(spent)} of ${count(limit)}`, tone: limit !== null && spent >= limit ? "k1" : "k0",
       })), words),
   },
 ];
 
+const MOST_BARS = 20; // of classes
 const spansOf = (budget) => Object.entries(budget.spans).map(([words, name]) => [words, budget[name]]);
 const shareOf = ({ rate, head }) => (rate < 1 ? `a share of ${percent(rate)} of the events, after the first ${count(head)} questions` : "the algorithm's own judgment");
 const spanOf = ({ span, events, unreachable }, sets) => {
