@@ -97,9 +97,9 @@ def test_everything_that_is_loaded_to_play_is_followed():
     loaded = {line for line in done.stdout.split("\n") if line}
     assert str(PACKAGE / "evaluate" / "metrics" / "summary.py") in loaded
     # Folders' __init__ are run on the way; that of the experiments imports all of them, and who sends them the plays,
-    # that of drift both signals, of which ``auto`` uses one, and that of the formats what reads files.
-    places = ["compare", "engines", "evaluate/drift/answers.py", "data/formats/quarantine.py", "data/formats/source.py"]
-    aside = tuple(str(PACKAGE / place) for place in places)
+    # that of drift both signals, of which ``auto`` uses one, that of formats what opens and refuses files.
+    unused = ("compare", "engines", "evaluate/drift/answers.py", "data/formats/quarantine.py", "data/formats/source.py")
+    aside = tuple(str(PACKAGE / name) for name in unused)
     assert not {path for path in loaded - followed if not path.startswith(aside) and not path.endswith("__init__.py")}
 
 
@@ -165,8 +165,8 @@ def test_a_comparison_after_an_edit_of_a_metric_shows_new_numbers(package, tmp_p
     assert compare() == first
     edit(
         package / "evaluate" / "metrics" / "counts.py",
-        "1.0 - self.mistakes() / events",
-        "0.5 - self.mistakes() / events",
+        "1.0 - ratio(self.mistakes(), self.events.sum(axis=-1))",
+        "0.5 - ratio(self.mistakes(), self.events.sum(axis=-1))",
     )
     assert compare() == pytest.approx([mean - 0.5 for mean in first])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from askance_live.engine.label_sets.learner import LabelSetLearner
 
 from askance.budgets import Both, Budget, Fixed, PerPeriod, PerPredictedClass, Rate, Unlimited
 from askance.cli.run_options import add_algorithm, budget_of, name_timed_limits
@@ -19,7 +20,6 @@ from askance_live.clock import iso
 from askance_live.config import AskingSettings, from_document
 from askance_live.dashboard.counts import PeriodCounts
 from askance_live.engine.exploration import budget_of as service_budget
-from askance_live.engine.label_sets.learner import LabelSetLearner
 from askance_live.engine.learner import Incoming, Learner
 from askance_live.engine.spending import spending
 
