@@ -6,6 +6,7 @@ opened, so that the command line can name the formats at once.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import re
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from askance.data.formats.quarantine import unwrap
 from askance.data.formats.read_options import ReadOptions, change
 from askance.data.formats.source import Converted, Source, recode, without_compression
-from askance.data.missing import WORDS
 from askance.errors import InvalidInput, InvalidParameter
 
 if TYPE_CHECKING:
@@ -104,10 +104,8 @@ LOOK_AT = 1 << 16  # bytes
 LINES = 20
 MODEL = b'{"format": "askance model", '  # how askance.learner.files begins what it writes
 
-_MISSING = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
 _VW_HEAD = re.compile(rb"(?:[-+]?[0-9][0-9.]*(?: [0-9][0-9.]*)? )?(?:'[^\s|]*)? ?\|(?=[^\s|]* [^\s|])")
 _VW_VALUE = re.compile(rb"\|[^\s|]* (?:[^\s|]+ )*[^\s:|]+:[-+]?[0-9.]+(?= [^\s|]|$)")
-_FEATURE = re.compile(rb"[0-9]+:(?:[-+]?[0-9.][0-9.eE+-]*|" + _MISSING + rb")|qid:[^:]*")
 
 
 def open_stream(source: Any, options: ReadOptions | None = None, **changes: Any) -> Stream:
@@ -196,14 +194,23 @@ def _looks_like_vw(lines: list[bytes]) -> bool:
     return all(map(_VW_HEAD.match, lines)) and any(map(_VW_VALUE.search, lines))
 
 
+@functools.cache
+def _libsvm_feature() -> re.Pattern[bytes]:
+    """A feature of a LIBSVM line, whose value may be missing."""
+    from askance.data.missing import WORDS  # which needs numpy, and help does not
+
+    missing = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
+    return re.compile(rb"[0-9]+:(?:[-+]?[0-9.][0-9.eE+-]*|" + missing + rb")|qid:[^:]*")
+
+
 def _looks_like_libsvm(lines: list[bytes]) -> bool:
     """Whether all lines are a label with features, and some have features."""
-    has_features = False
+    has_features, feature = False, _libsvm_feature()
     for line in lines:
         tokens = line.split(b"#", 1)[0].split()
         if tokens and b":" not in tokens[0]:
             tokens = tokens[1:]
-        if not all(_FEATURE.fullmatch(token) for token in tokens):
+        if not all(feature.fullmatch(token) for token in tokens):
             return False
         has_features |= bool(tokens)
     return has_features

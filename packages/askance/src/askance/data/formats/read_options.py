@@ -6,10 +6,12 @@ import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from askance.data.missing import MissingValues
 from askance.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from askance.data.missing import MissingValues
 
 BATCH_ROWS = 8192
 
@@ -115,6 +117,8 @@ class ReadOptions:
 
     def missing_values(self) -> MissingValues:
         """What counts as missing: the usual words, those of the state, and those chosen here."""
+        from askance.data.missing import MissingValues  # which needs numpy, and help does not
+
         return MissingValues((self.state or {}).get("na_values")).with_more(self.na_values)
 
 
