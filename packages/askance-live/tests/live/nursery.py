@@ -134,10 +134,10 @@ def grow(order):
 def set_patience(seconds):
     """Wait so long for a store, in place of the few seconds that suit people."""
     from askance_live import server, service
-    from askance_live.engine import jobs
+    from askance_live.engine import thread
     from askance_live.store import sqlite
 
-    jobs.PATIENCE = server.PATIENCE = service.PATIENCE = sqlite.PATIENCE = seconds
+    thread.PATIENCE = server.PATIENCE = service.PATIENCE = sqlite.PATIENCE = seconds
     with contextlib.suppress(ImportError):  # PostgreSQL's driver
         from askance_live.store import postgres
 

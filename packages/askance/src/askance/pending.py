@@ -1,10 +1,10 @@
 """Asked events that wait for their answers: the one policy by which they are kept in memory.
 
-Whoever asks keeps something under the ticket of the question until the answer comes, and often longer, for corrections:
-a classifier the features and the prediction (``learner.tickets``), a monitor the counts that an answer changes
-(``quality.monitor``), a pipe the user's id (``playing.pipe``). Answers may never come, so each keeps at most so many,
-and drops the oldest first. The service keeps its questions in a table of its store (``live.queue``): they outlive the
-process, are leased to people, and expire by value, not by age.
+The asking side keeps something under the ticket of a question until the answer comes, and often longer, for
+corrections: a classifier the features and the prediction (``learner.tickets``), a monitor the counts that an answer
+changes (``quality.monitor``), a pipe the user's id (``runner.pipe``). Answers may never come, so each keeps at most so
+many, and drops the oldest first. The service keeps its questions in a table of its store
+(``askance_live.questions.queue``): they outlive the process, are leased to people, and expire by value, not by age.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def test_a_disk_that_fills_up_while_a_file_is_converted_is_told_with_its_name(
     def write(path: str, stream: Any) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("askance.data.formats.vw_out.write_vw", write)
+    monkeypatch.setattr("askance.data.formats.vw.write_vw", write)
     (tmp_path / "a.csv").write_text("a,label\n1,x\n2,y\n")
     result = here("convert", str(tmp_path / "a.csv"), str(tmp_path / "a.vw"))
     assert result.returncode == 2

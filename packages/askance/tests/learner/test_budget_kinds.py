@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from askance_live.engine.label_sets.learner import LabelSetLearner
+from askance_live.engine.label_sets import LabelSetLearner
 
 from askance.budgets import Both, Budget, Fixed, PerPeriod, PerPredictedClass, Rate, Unlimited
 from askance.cli.run_options import add_algorithm, budget_of, name_timed_limits

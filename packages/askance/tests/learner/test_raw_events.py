@@ -415,7 +415,7 @@ def of_tables(clf):
         (lambda clf: clf.run({"a": [1, 2], "b": ["c", "d"]}, ["x", "y"]), "X is a dict of columns; pass a table"),
         (lambda clf: of_dicts(clf).run(table_of(b=[1], y=["x"]), "y"), "none of which is a field of the model"),
         (lambda clf: clf.run([{"a": 1}]), "y is missing; pass the labels, or an iterator of batches"),
-        (lambda clf: clf.run(iter([])), "there are no batches to play"),
+        (lambda clf: clf.run(iter([])), "there are no batches to run"),
         (lambda clf: clf.run(iter([7])), "each batch is a pair"),
         (lambda clf: clf.run(pl.LazyFrame({"a": [1, 2]}), ["x", "y"]), "has no rows before it is computed"),
         (lambda clf: clf.ask({"a": 1}), "the classes are not known before the first label"),

@@ -262,7 +262,7 @@ class PersonRow(NamedTuple):
     """Whose the answers are, and whom the activity log names; two people never share one."""
     email: str | None
     role: str
-    """One of ``roles.ROLES``."""
+    """One of ``access.ROLES``."""
     created: float
     revoked: float | None = None
     seen: float | None = None

@@ -168,7 +168,7 @@ class WrappedClassifier(Estimator):
         if y is None:
             traces = [self.run(*batch, progress=progress) for batch in batches_of(X)]
             if not traces:
-                raise InvalidInput("there are no batches to play.")
+                raise InvalidInput("there are no batches to run.")
             return Trace.join(traces)
         X, y = split_label(X, y)
         row_at, n_rows = rows_of(X)

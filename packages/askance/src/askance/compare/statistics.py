@@ -179,7 +179,7 @@ def rank_table(results: Results, metric: str | None = None) -> list[Ranking]:
     """The candidates by mean rank over the wanted targets of all data sets, best first; passive ones left out.
 
     A mean over fewer targets is no match for one over all: it goes over those that every candidate reached, or, if it
-    reached none, is not there (``shared_places`` says which they are).
+    reached none, is not there (``find_shared_places`` says which they are).
     """
     everything = [line for dataset in results.datasets for line in lines(results, metric, dataset)]
     wanted = set(results.targets)

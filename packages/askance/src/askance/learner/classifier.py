@@ -220,7 +220,7 @@ class StreamClassifier:
         if first.raw:
             reader.end_first(first)
         if not traces:
-            raise InvalidInput("there are no batches to play.")
+            raise InvalidInput("there are no batches to run.")
         return Trace.join(traces)
 
     # --- one event at a time -------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ else: rules and their parameters, classes, counts, the encoder of raw events, an
 Loading runs no code from the file: rules are looked up by name among those this process already knows.
 
 This is the only container of models. ``askance run`` and ``askance pipe`` put what they know of their stream into one
-more array (``playing.model``), and a pipeline its transformers into several (``learner.pipeline``). A checkpoint of the
-service is a document of the service's own followed by a model file as it is (``live.learner``), for its size must be
-bounded by that document before the model is decompressed.
+more array (``runner.model``), and a pipeline its transformers into several (``learner.pipeline``). A checkpoint of the
+service is a document of the service's own followed by a model file as it is (``askance_live.engine.checkpoints``), for
+its size must be bounded by that document before the model is decompressed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """JSON Lines: one object per line, its fields numbers, text, lists of words, or nested. A file that is one array of
-objects comes here as such lines, see ``askance.data.formats.jsonl``.
+objects becomes such lines first.
 
 ``data.encoding.rows`` has what the fields become. The label is the field called ``label``, ``y``, ``class``
 or ``target`` among those of the first rows; a stream may also have none. ``NaN``, which Python writes though JSON has

@@ -106,7 +106,7 @@ def summarise(
     -------
     dict
         ``events``, ``labels``, ``query_ratio``, ``accuracy``, ``balanced_accuracy``, ``mistakes``, and
-        ``precision``, ``recall``, ``f1``. With ``costs`` also ``cost``. With a positive class also
+        ``precision``, ``recall``, ``f1``, ``mcc``. With ``costs`` also ``cost``. With a positive class also
         ``sensitivity``, ``specificity``, ``sum``, ``cost``, and for two classes, where the input is given,
         ``auc``, ``nlp``, ``weighted_loss``.
         With three or more classes and no ``positive``, precision, recall and F1 are macro averages. Ratios
