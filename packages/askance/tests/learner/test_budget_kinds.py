@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from askance_live.engine.label_sets import LabelSetLearner
 
 from askance.budgets import Both, Budget, Fixed, PerPeriod, PerPredictedClass, Rate, Unlimited
 from askance.cli.run_options import add_algorithm, budget_of, name_timed_limits
@@ -20,6 +19,7 @@ from askance_live.clock import iso
 from askance_live.config import AskingSettings, from_document
 from askance_live.dashboard.counts import PeriodCounts
 from askance_live.engine.exploration import budget_of as service_budget
+from askance_live.engine.label_sets import LabelSetLearner
 from askance_live.engine.learner import Incoming, Learner
 from askance_live.engine.spending import spending
 
