@@ -5,6 +5,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -136,7 +137,7 @@ class QueueMachine(RuleBasedStateMachine):
             return
         item, first = list(self.known.values())[place % len(self.known)]
         assert self.engine.ingest([item]).result(PATIENCE) == [{**first, "duplicate": True}]
-        (refused,) = self.engine.ingest([item._replace(digest=b"other")]).result(PATIENCE)
+        (refused,) = self.engine.ingest([msgspec.structs.replace(item, digest=b"other")]).result(PATIENCE)
         assert refused.code == "id_reused"
 
     @rule(name=PEOPLE, n=st.integers(1, 3))

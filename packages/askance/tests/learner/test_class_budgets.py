@@ -211,14 +211,14 @@ def test_the_budget_state_is_kept_by_name(name, tmp_path):
     assert arrays["counts"]["seen"] == 300
     assert arrays["budget_state"]["steering"]["scale"] > 0.0
     again = copy.deepcopy(clf)
-    again._budget_state.budget[:] = np.nan
+    again._engine.budget_state.budget[:] = np.nan
     from askance.learner.budget_state import name_budget_state, restore_by_name
 
     backwards = arrays["budget_state"][["constraints", "steering"]]
-    restore_by_name(name_budget_state(again._budget_state.budget), backwards)
-    assert np.array_equal(again._budget_state.budget, clf._budget_state.budget, equal_nan=True)
+    restore_by_name(name_budget_state(again._engine.budget_state.budget), backwards)
+    assert np.array_equal(again._engine.budget_state.budget, clf._engine.budget_state.budget, equal_nan=True)
     with pytest.raises((ValueError, ModelFileError), match="of shape"):
-        askance.learner.model_fields.restore_budget_state(clf, {**arrays, name: arrays[name][:0]})
+        askance.learner.model_fields.restore_budget_state(clf._engine, {**arrays, name: arrays[name][:0]})
 
 
 # --- a kind more ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ opened, so that the command line can name the formats at once.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import re
@@ -194,23 +193,16 @@ def _looks_like_vw(lines: list[bytes]) -> bool:
     return all(map(_VW_HEAD.match, lines)) and any(map(_VW_VALUE.search, lines))
 
 
-@functools.cache
-def _libsvm_feature() -> re.Pattern[bytes]:
-    """A feature of a LIBSVM line, whose value may be missing."""
-    from askance.data.missing import WORDS  # which needs numpy, and help does not
-
-    missing = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
-    return re.compile(rb"[0-9]+:(?:[-+]?[0-9.][0-9.eE+-]*|" + missing + rb")|qid:[^:]*")
-
-
 def _looks_like_libsvm(lines: list[bytes]) -> bool:
     """Whether all lines are a label with features, and some have features."""
-    has_features, feature = False, _libsvm_feature()
+    from askance.data.formats.libsvm import FEATURE  # which needs numpy, and help does not
+
+    has_features = False
     for line in lines:
         tokens = line.split(b"#", 1)[0].split()
         if tokens and b":" not in tokens[0]:
             tokens = tokens[1:]
-        if not all(feature.fullmatch(token) for token in tokens):
+        if not all(FEATURE.fullmatch(token) for token in tokens):
             return False
         has_features |= bool(tokens)
     return has_features

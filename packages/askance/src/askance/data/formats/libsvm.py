@@ -26,7 +26,7 @@ from askance.data.formats.read_options import ReadOptions
 from askance.data.formats.source import Source
 from askance.data.formats.stream import BATCH_ENTRIES, Field, Stream
 from askance.data.formats.stream import Rows as Parts
-from askance.data.missing import USUAL
+from askance.data.missing import USUAL, WORDS
 from askance.errors import BadLine
 
 # --- the compiled parser of lines ------------------------------------------------------------------------
@@ -209,6 +209,9 @@ def parse_lines(
 FORMAT = "libsvm"
 NUMBERS = re.compile(rb":([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)")
 LABEL_MISSING = re.compile(rb"\s*[0-9]+:")
+MISSING_VALUE = "|".join(re.escape(word) for word in sorted(WORDS) if word).encode()
+FEATURE = re.compile(rb"[0-9]+:(?:[-+]?[0-9.][0-9.eE+-]*|" + MISSING_VALUE + rb")|qid:[^:]*")
+"""A feature, whose value may be missing, or the number of a query."""
 NOTHING_SOLVED = np.zeros(0, np.int64), np.zeros(0)
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from askance.atomic import atomic_write
-from askance.data.formats.buffer import Buffer
 from askance.data.formats.source import Converted, Input, Source
 from askance.errors import BadLine, InvalidInput
 
@@ -111,6 +110,8 @@ class KeptLines(Converted):
 
 def _kept_lines(part: Input) -> Iterator[bytes]:
     """The names of the columns, if the first line has them, and the lines that were kept."""
+    from askance.data.formats.buffer import Buffer  # which needs numpy, and help does not
+
     for number, line in Buffer(part).lines():
         if isinstance(line, BadLine):
             raise line
