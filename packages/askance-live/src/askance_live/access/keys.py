@@ -1,7 +1,7 @@
 """The keys that the service knows by heart: tokens, people, and the sessions that began with either.
 
 Wrong tokens are counted by address and in all, in bounded memory. A valid token never waits: it is looked up first.
-The lookup goes by the token's hash, so the time it takes says nothing about any token. The answer is the same for one
+A token is looked up by its hash. The time that takes reveals nothing about any token. The answer is the same for one
 that is unknown, expired or revoked. What is limited is the noise: answers, log lines, and rows of the activity log.
 
 Only the company's provider can tell whether a login by it is valid. So an address with too many failures waits before

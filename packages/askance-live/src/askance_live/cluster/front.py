@@ -145,7 +145,7 @@ class OwnerClient:
                 self._note(str(error) or "the owner does not answer")
                 await asyncio.sleep(PAUSE)
                 continue
-            except Exception:  # whatever it is, the next try may be better
+            except Exception:  # the next try may succeed
                 log.exception("%s: the owner was not found", self.config.name)
                 await asyncio.sleep(PAUSE)
                 continue
@@ -246,7 +246,7 @@ class OwnerClient:
         while True:
             try:
                 with self.database.write() as session:
-                    session.execute("SET LOCAL idle_in_transaction_session_timeout = '3s'")  # nobody waits for long
+                    session.execute("SET LOCAL idle_in_transaction_session_timeout = '3s'")  # others wait no longer
                     await_turn(session)
                     return work(session, self.state)  # type: ignore[arg-type]
             except StoreAway:

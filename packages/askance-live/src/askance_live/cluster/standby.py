@@ -53,7 +53,7 @@ class OwnerRow(NamedTuple):
     """Where it takes calls; empty: it has stepped back."""
     epoch: int
     secret: str
-    """What fronts must know; anew with every owner."""
+    """What fronts must know; each owner makes its own."""
     version: str
     backend: int
     """The process of PostgreSQL that holds the lock for it."""
@@ -62,7 +62,7 @@ class OwnerRow(NamedTuple):
 
 
 def read_owner(session: Session) -> OwnerRow | None:
-    """The owner, or the last one there was; None where nobody ever took calls."""
+    """The owner, or the last one there was; None where none has taken calls yet."""
     found = session.value("SELECT value FROM meta WHERE name = ?", (NAME,))
     return None if found is None else OwnerRow(**json.loads(found))
 
@@ -78,7 +78,7 @@ def publish_owner(session: Session, address: str, secret: str, version: str) -> 
 
 
 def withdraw_owner(session: Session, epoch: int) -> None:
-    """Say that nobody takes calls, unless another does by now."""
+    """Say that no owner takes calls, unless another does by now."""
     row = read_owner(session)
     if row is not None and row.epoch == epoch:
         session.execute(UPSERT_META, (NAME, json.dumps(row._replace(address="", secret="")._asdict())))

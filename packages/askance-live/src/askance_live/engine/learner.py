@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 SPARE_COLUMNS = 16  # so that not every new field of numbers copies the model
 FORMAT = 6
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
-MOST_WORDS, MOST_FIELDS = 5, 3  # effects: more is noise to whoever reads
+MOST_WORDS, MOST_FIELDS = 5, 3  # effects: readers need no more
 LEAST_OF_KIND = 1 / 3  # of the strongest word, or of the strongest field: one number must not hide all words
 LEAST_OF_ALL = 1 / 20
 HOURS_KEPT = 200  # in which something was asked; more if a period is longer

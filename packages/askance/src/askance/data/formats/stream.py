@@ -159,11 +159,6 @@ class Stream(ABC):
         return []
 
     @property
-    def widened(self) -> list[tuple[str, str, str]]:
-        """Another name of ``promoted``."""
-        return self.promoted
-
-    @property
     def warnings(self) -> list[str]:
         """What a user should know of the rows read so far, each in a sentence."""
         return []
